@@ -1,4 +1,4 @@
-"""Metrics by their names, of any game, of families of games and of one's own; and what a match and seat has of them."""
+"""Metrics by name: of any game, of families of games and of one's own packages; and their values by match and seat."""
 
 from collections.abc import Collection, Iterator, Sequence
 from importlib import import_module
@@ -30,65 +30,67 @@ ANY = {
 }
 """Metrics that any game has."""
 OF_ASKING = {"valid_share", "tokens_of_match", "seconds_of_match"}
-"""Of these, those that say how asking went, not what was played: they count matches in which nothing could be read, too.
+"""The metrics among ANY that say how asking went. They count matches without a readable answer, too.
 
-A module names its own as OF_ASKING."""
+A module has its own OF_ASKING."""
 RANGES = dict.fromkeys(["won", "valid_share"], (0.0, 1.0))
-"""Of these, those that have a least and a most value. A module names its own as RANGES."""
+"""Metric among ANY -> its least and most value. A module has its own RANGES."""
 NEEDED = [
     *("experiment", "match", "game", "variant", "repetition", "round", "turn", "seat", "role", "agent", "model"),
     *("legal", "action", "ended", "asked", "valid", "fallback", "payoff", "tokens", "seconds"),
 ]
-"""The columns of turns that metrics and comparisons take."""
+"""The columns of turns that metrics and comparisons need."""
 
 
-class Known(NamedTuple):
-    """A metric that can be asked for by its name."""
+class Metric(NamedTuple):
+    """A metric and its facts."""
 
     name: str
     games: str
-    """Which have it."""
+    """The games with this metric, in words."""
     gives: str
+    """Its meaning, in a line."""
     of_asking: bool = False
-    """Whether it says how asking went, not what was played."""
+    """Whether it says how asking went, and not what was played."""
     range: tuple[float, float] | None = None
-    """Its least and its most value, where it has such."""
+    """Its least and its most value; None without bounds."""
 
     @property
     def widest(self) -> float:
-        """The largest difference that there can be."""
+        """The largest possible difference of two values."""
         return inf if self.range is None else self.range[1] - self.range[0]
 
 
-def known() -> list[Known]:
+def known() -> list[Metric]:
     """All metrics: those of any game, of games with seats under test, of families of games, and of one's own packages.
 
-    A module offers metrics by METRICS (name -> what it is, in a line) and `measured(turns, games, names, seats)`, which gives a row per
-    match and seat (those of `seats` at least) with the columns match, seat, and `names`. OF_ASKING, where it has one, names those
-    that say how asking went; RANGES (name -> least and most value) those that have bounds.
-    Raises AgonError for a name that two of them have.
+    A module offers metrics by METRICS (name -> its meaning, in a line) and `measured(turns, games, names, seats)`, which returns a row
+    per match and seat (of `seats` at least) with the columns match, seat, and `names`. It may have OF_ASKING and RANGES, see there.
+    Raises AgonError for a name of two metrics.
     """
-    found = [Known(name, "any", gives, name in OF_ASKING, RANGES.get(name)) for name, gives in ANY.items()]
-    found += [
-        Known(name, "with seats under test", gives, name in ASKING_OF_TESTED, RANGES_OF_TESTED.get(name))
+    metrics = [Metric(name, "any", gives, name in OF_ASKING, RANGES.get(name)) for name, gives in ANY.items()]
+    metrics += [
+        Metric(name, "with seats under test", gives, name in ASKING_OF_TESTED, RANGES_OF_TESTED.get(name))
         for name, gives in OF_TESTED.items()
     ]
     for games, module in _modules():
-        names = {each.name: each.games for each in found}
-        if taken := [name for name in module.METRICS if name in names]:
+        names = {metric.name: metric.games for metric in metrics}
+        if doubles := [name for name in module.METRICS if name in names]:
             raise AgonError(
-                f"{module.__name__} has a metric {taken[0]!r}, and so have games: {names[taken[0]]}; give yours another name"
+                f"{module.__name__} has a metric {doubles[0]!r}, and so have games: {names[doubles[0]]}; give yours another name"
             )
         asking, ranges = getattr(module, "OF_ASKING", ()), getattr(module, "RANGES", {})
-        found += [Known(name, games, gives, name in asking, ranges.get(name)) for name, gives in module.METRICS.items()]
-    return found
+        metrics += [
+            Metric(name, games, gives, name in asking, ranges.get(name)) for name, gives in module.METRICS.items()
+        ]
+    return metrics
 
 
 def _modules() -> Iterator[tuple[str, ModuleType]]:
-    """For which games, and the module that measures them."""
+    """(games, module) of each module with metrics."""
     find_families()
-    yield from ((family, each) for family, each in modules("metrics").items() if _offers(each))
-    for package in sorted(each for each in PACKAGES if not each.startswith("agon.")):
+    yield from ((family, module) for family, module in modules("metrics").items() if _offers(module))
+    for package in sorted(module for module in PACKAGES if not module.startswith("agon.")):
         spec = find_spec(package)
         inside = [f"{package}.metrics"] if spec and spec.submodule_search_locations else []  # a single module has none
         for name in [package, *inside] if spec else []:
@@ -103,69 +105,69 @@ def _offers(module: ModuleType) -> bool:
 def scores(
     turns: pd.DataFrame, games: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | None = None
 ) -> pd.DataFrame:
-    """One row per match and seat: match, seat, and each of `metrics`, absent where a game does not have it.
+    """One row per match and seat: match, seat, and each of `metrics`, NaN where a game does not have it.
 
-    `games`: the games of the turns (agon.turns.read_games). `seats`: which are needed; none: all.
-    Raises AgonError for a metric that is not known, or that no match has.
+    `games`: the games of the turns (agon.turns.read_games). `seats`: those that need values; None: all.
+    Raises AgonError for a metric that does not exist, or that no match has.
     """
-    names = [each.name for each in known()]
-    if unknown := [each for each in metrics if each not in names]:
+    names = [metric.name for metric in known()]
+    if unknown := [seat_rows for seat_rows in metrics if seat_rows not in names]:
         raise AgonError(f"there is no metric {unknown[0]!r}: {offered(unknown[0], names, 'agon list metrics')}")
     turns = with_all(turns)
-    each = turns[["match", "seat"]].drop_duplicates().astype({"match": "str"})
-    found = pd.DataFrame(index=pd.MultiIndex.from_frame(each.sort_values(["match", "seat"])))
+    seat_rows = turns[["match", "seat"]].drop_duplicates().astype({"match": "str"})
+    table = pd.DataFrame(index=pd.MultiIndex.from_frame(seat_rows.sort_values(["match", "seat"])))
     if not ANY.keys().isdisjoint(metrics):
-        found = _of_any(turns).reindex(found.index, columns=metrics).dropna(axis=1, how="all")
-    if wanted := [name for name in metrics if name not in ANY]:
-        for part in _measured(turns, games, wanted, sorted(turns.seat.unique()) if seats is None else seats):
-            own = part.astype({"match": "str"}).set_index(["match", "seat"])
-            found = found.combine_first(own[own.columns.intersection(wanted)]).reindex(found.index)
-    if gone := [name for name in metrics if name not in found or found[name].isna().all()]:
-        games = ", ".join(each.games for each in known() if each.name == gone[0])
-        raise AgonError(f"no match here has the metric {gone[0]}, which is for games: {games} (agon list metrics)")
-    return found[list(metrics)].astype(float).reset_index()
+        table = _of_any(turns).reindex(table.index, columns=metrics).dropna(axis=1, how="all")
+    if others := [name for name in metrics if name not in ANY]:
+        for part in _measured(turns, games, others, sorted(turns.seat.unique()) if seats is None else seats):
+            values = part.astype({"match": "str"}).set_index(["match", "seat"])
+            table = table.combine_first(values[values.columns.intersection(others)]).reindex(table.index)
+    if absent := [name for name in metrics if name not in table or table[name].isna().all()]:
+        games = ", ".join(metric.games for metric in known() if metric.name == absent[0])
+        raise AgonError(f"no match here has the metric {absent[0]}, which is for games: {games} (agon list metrics)")
+    return table[list(metrics)].astype(float).reset_index()
 
 
 def with_all(turns: pd.DataFrame) -> pd.DataFrame:
-    """`turns`, tidy, with agents as they are called now. Raises AgonError where a column is missing that any metric takes."""
-    if missing := [each for each in NEEDED if each not in turns and each not in LATER]:
+    """`turns`, tidy, with the present names of agents. Raises AgonError for a missing column of NEEDED."""
+    if missing := [column for column in NEEDED if column not in turns and column not in LATER]:
         raise AgonError(f"turns have no column {missing[0]!r}, which metrics and comparisons take")
     return with_new_names(tidy(turns))
 
 
 def with_new_names(turns: pd.DataFrame) -> pd.DataFrame:
-    """`turns` with agents by the names that their files in conf/agent have now, so that old turns stand beside new ones."""
+    """`turns` with the agents' present names in conf/agent, so that old turns can be compared with new ones."""
     agents, new = turns.agent, new_names("agent")
     if not agents.isin([*new]).any():
         return turns
-    named = agents.astype(object).map(lambda each: new.get(each, each))
+    names = agents.astype(object).map(lambda agent: new.get(agent, agent))
     return turns.assign(
-        agent=named.astype("category" if isinstance(agents.dtype, pd.CategoricalDtype) else agents.dtype)
+        agent=names.astype("category" if isinstance(agents.dtype, pd.CategoricalDtype) else agents.dtype)
     )
 
 
 def _of_any(turns: pd.DataFrame) -> pd.DataFrame:
-    """ANY, by match and seat. Points of a match in which something was done in a player's stead are nobody's."""
+    """The metrics of ANY, by match and seat. A match with a replaced action has no points."""
     seats = matches(turns).set_index(["match", "seat"])
     asked = turns[turns.asked].astype({"tokens": float}).groupby(["match", "seat"], observed=True)
-    each = asked[["tokens", "seconds"]]
-    sums = each.sum().where(each.count().eq(asked.size(), axis=0))
+    costs = asked[["tokens", "seconds"]]
+    sums = costs.sum().where(costs.count().eq(asked.size(), axis=0))
     rounds = turns.groupby("match", observed=True)["round"].nunique()
-    seats, sums, rounds = (_named(table) for table in (seats, sums, rounds))
-    own = seats.replaced.groupby("match").transform("max") == 0
-    found = {
-        "points": seats.total.where(own),
-        "points_per_round": seats.total.div(rounds, level="match").where(own),
-        "won": seats.won.astype(float).where(own),
-        "valid_share": seats.valid.where(_named(asked.size()).reindex(seats.index).notna()),
+    seats, sums, rounds = (_by_text_ids(table) for table in (seats, sums, rounds))
+    is_own_play = seats.replaced.groupby("match").transform("max") == 0
+    columns = {
+        "points": seats.total.where(is_own_play),
+        "points_per_round": seats.total.div(rounds, level="match").where(is_own_play),
+        "won": seats.won.astype(float).where(is_own_play),
+        "valid_share": seats.valid.where(_by_text_ids(asked.size()).reindex(seats.index).notna()),
         "tokens_of_match": sums.tokens,
         "seconds_of_match": sums.seconds,
     }
-    return pd.DataFrame(found).reindex(seats.index)
+    return pd.DataFrame(columns).reindex(seats.index)
 
 
-def _named(table: Any) -> Any:
-    """A table by match and perhaps seat, with matches as texts."""
+def _by_text_ids(table: Any) -> Any:
+    """A table by match, and perhaps seat, with the matches' ids as texts in its index."""
     match = table.index.get_level_values("match").astype("str")
     seat = [table.index.get_level_values("seat")] if table.index.nlevels > 1 else []
     return table.set_axis(pd.MultiIndex.from_arrays([match, *seat], names=["match", "seat"]) if seat else match)
@@ -174,22 +176,22 @@ def _named(table: Any) -> Any:
 def _measured(
     turns: pd.DataFrame, games: pd.DataFrame, names: Sequence[str], seats: Sequence[int]
 ) -> Iterator[pd.DataFrame]:
-    """Tables of match, seat and metrics, from every module that offers one of `names` for some of the games."""
+    """Tables of match, seat and metrics, from every module with one of `names` for any of the games."""
     pairs = _pairs(turns)
-    for module, own in _measuring(pairs, games):
-        if own and not module.METRICS.keys().isdisjoint(names):
-            yield module.measured(_of_games(turns, own), _of_games(games, own), names, seats)
+    for module, own_pairs in _measuring(pairs, games):
+        if own_pairs and not module.METRICS.keys().isdisjoint(names):
+            yield module.measured(_of_games(turns, own_pairs), _of_games(games, own_pairs), names, seats)
     tested = _pairs(games[games.tested.map(len) > 0]) & pairs
     if tested and not OF_TESTED.keys().isdisjoint(names):
         rows = _of_games(turns, tested)
-        each = rows[["match", "seat"]].drop_duplicates().astype({"match": "str"})
-        yield each.merge(of_tested(rows, seat_table(_of_games(games, tested))), on="match")
+        seat_rows = rows[["match", "seat"]].drop_duplicates().astype({"match": "str"})
+        yield seat_rows.merge(of_tested(rows, seat_table(_of_games(games, tested))), on="match")
 
 
 def _measuring(
     pairs: Collection[tuple[str, str]], games: pd.DataFrame
 ) -> Iterator[tuple[ModuleType, list[tuple[str, str]]]]:
-    """Every module that measures, with the games and variants that it measures: a family's own, or for other packages all."""
+    """(module, its games and variants) of each module with metrics: those of its family, or all for other packages."""
     folders = {*modules("metrics"), *(folder.name for folder in find_families())}
     measuring = list(_modules())
     able = folders & {name for name, _ in measuring}
@@ -198,17 +200,17 @@ def _measuring(
         for row in games.itertuples(index=False)
     }
     for name, module in measuring:
-        own = [pair for pair in sorted(pairs) if nearest.get(pair, pair[0]) == name]
-        yield module, own if name in folders else sorted(pairs)
+        own_pairs = [pair for pair in sorted(pairs) if nearest.get(pair, pair[0]) == name]
+        yield module, own_pairs if name in folders else sorted(pairs)
 
 
 def _pairs(table: pd.DataFrame) -> set[tuple[str, str]]:
-    """Game and variant of rows."""
+    """The different (game, variant) of a table."""
     return set(table[["game", "variant"]].drop_duplicates().astype(str).itertuples(index=False, name=None))
 
 
 def _of_games(turns: pd.DataFrame, pairs: Collection[tuple[str, str]]) -> pd.DataFrame:
-    """The rows of some games and variants."""
+    """The rows of these games and variants."""
     if _pairs(turns) <= set(pairs):
         return turns
     return turns[pd.MultiIndex.from_frame(turns[["game", "variant"]].astype(str)).isin(list(pairs))]

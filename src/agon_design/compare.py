@@ -1,4 +1,4 @@
-"""Conditions compared by metrics: does chain of thought change cooperation, by how much, and is it enough?"""
+"""Compares conditions by metrics: does chain of thought change cooperation, by how much, and are the matches enough?"""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -16,11 +16,18 @@ from agon.errors import AgonError
 from agon.metrics.power import needed
 from agon.scores import known, scores, with_all
 from agon.turns import cut_off, partial, replaced
-from agon_design.differences import Difference, alone, difference
+from agon_design.differences import Difference, by_stratum, difference
 from agon_design.prereg import condition_now
 from agon_design.strengths import Strengths, strengths
 from agon_design.units import OF_SEAT, in_both, silent_matches, units_of
-from agon_design.words import condition_told, held_fixed, left_out, pair_told, why_apart, without_value
+from agon_design.words import (
+    explain_condition,
+    explain_fixed,
+    explain_left_out,
+    explain_missing_pair,
+    explain_missing_values,
+    explain_pair,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,34 +40,38 @@ KEYS, CELL = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found, as tables; as a text it says the same in words."""
+    """The result of `compare`, as tables; `str` says the same in words."""
 
     pairs: pd.DataFrame
     """One row per metric and two conditions: metric, first, second; the fields of agon_design.differences.Difference, where
     `difference` is the second less the first; holm (p after Holm's correction over all rows), needed_to_detect (matches of each)."""
     strata: pd.DataFrame
-    """One row per metric, two conditions and stratum: what they share, and CELL."""
+    """One row per metric, two conditions and stratum: the columns that the two share, and CELL."""
     conditions: pd.DataFrame
-    """One row per condition: matches, answers (asked for), void (no readable action), replaced (something was done in its
-    stead), cut_off (the model's answer was not whole)."""
+    """One row per condition: matches, answers (asked for), void (no readable action), replaced (another action stands in its
+    place), cut_off (the model's answer was cut off)."""
     notes: list[str]
-    """What a reader must know: what was left out, and why something is absent."""
+    """Notes for the reader: the matches left out, and the reasons for absent numbers."""
 
     def __str__(self) -> str:
         """In words."""
         return "\n".join(
-            [*map(pair_told, self.pairs.itertuples()), *map(condition_told, self.conditions.itertuples()), *self.notes]
+            [
+                *map(explain_pair, self.pairs.itertuples()),
+                *map(explain_condition, self.conditions.itertuples()),
+                *self.notes,
+            ]
         )
 
     def figure(self, row: int = 0) -> "Figure":
-        """The strata of a row of `pairs`, as a picture."""
-        from agon.figures.strata import strata_figure  # here: matplotlib takes a while to be read
+        """The figure of the strata of a row of `pairs`."""
+        from agon.figures.strata import strata_figure  # here, because matplotlib takes a while to import
 
         together = self.pairs.iloc[row]
-        own = (self.strata[KEYS] == together[KEYS]).all(axis=1)
-        keys = [each for each in self.strata if each not in (*KEYS, *CELL)]
-        [most] = [each.widest for each in known() if each.name == together.metric]
-        return strata_figure(self.strata[own].reset_index(drop=True), together, keys, most)
+        of_row = (self.strata[KEYS] == together[KEYS]).all(axis=1)
+        keys = [item for item in self.strata if item not in (*KEYS, *CELL)]
+        [most] = [item.widest for item in known() if item.name == together.metric]
+        return strata_figure(self.strata[of_row].reset_index(drop=True), together, keys, most)
 
 
 def compare(
@@ -73,160 +84,149 @@ def compare(
     detect: float | Mapping[str, float] | None = None,
     alike: bool = False,
 ) -> Comparison:
-    """Compares conditions by metrics (see `known` of agon.scores), match by match, within what the conditions share.
+    """Compares conditions by metrics (see `known` of agon.scores), match by match, within strata.
 
     `games`: the games of the turns (agon.turns.read_games).
-    `by`: a column that has one value per match and seat, one of `turns` or opponent or opponent_model; COLUMN:ONE,OTHER compares
-    these, else all values there are. Of three or more all pairs are compared.
-    `within`: the columns whose values two matches must share to be compared; none: OF_SEAT without `by`. A match counts once: for the
-    seats under test where its game has some, else for the first seat that has one of the conditions. With `repetition` among
-    `within`, repetitions are pairs. A match in which a seat gave no answer of its own has no metric of what was played.
-    A metric of OF_ASKING says how asking went, and counts these matches too: what gave no readable answer is a share of 0.
-    `detect`: a difference, for which the matches needed are said too; of several metrics, the difference of each by its name.
-    `alike`: all strata count alike, however many matches they have, as in `agon_design.power`; else as their matches weigh.
-    Raises AgonError for a metric, column or condition that is not there, and where no two conditions share anything.
+    `by`: a column with one value per match and seat, one of `turns` or opponent or opponent_model. COLUMN:ONE,OTHER compares these
+    two values; else all pairs of values are compared.
+    `within`: the columns whose values are equal within a stratum; none: OF_SEAT without `by`. With `repetition` among them, repetitions
+    are pairs. A match counts once: for the seats under test if its game has some, else for the first seat with one of the conditions.
+    A match in which a seat gave no answer of its own has no metric of play. Metrics of OF_ASKING say how asking went, and count
+    it too: an unreadable answer is a share of 0.
+    `detect`: a difference whose number of matches is computed too; for several metrics, the difference of each by its name.
+    `alike`: all strata weigh the same, as in `agon_design.power`; else they weigh by their matches.
+    Raises AgonError for a metric, column or condition that does not exist, and where no two conditions share a stratum.
     """
     agents = {*turns.agent.dropna().unique()} if "agent" in turns else set()
     turns = with_all(turns)
     names = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
     if not names:
         raise AgonError("say by which metric to compare (agon list metrics)")
-    wanted_differences = _by_metric(detect, names)
-    column, _, listed = by.partition(":")
-    strata = list(within) or [each for each in OF_SEAT if each != column]
-    wanted = [each for each in dict.fromkeys(condition_now(column, each) for each in listed.split(",")) if each]
-    _require_apart(column, strata, names)
-    units = units_of(turns, games, column, strata, wanted)
-    conditions = wanted or sorted(units.condition.unique())
-    if gone := [each for each in conditions if each not in set(units.condition)]:
-        there = units_of(turns, games, column, strata, ()).condition.unique()
-        if column in turns and (turns[column] == gone[0]).any():
+    detectable = _by_metric(detect, names)
+    column, _, values_text = by.partition(":")
+    strata = list(within) or [item for item in OF_SEAT if item != column]
+    choices = list(dict.fromkeys(condition_now(column, value) for value in values_text.split(",") if value))
+    _require_distinct(column, strata, names)
+    units = units_of(turns, games, column, strata, choices)
+    conditions = choices or sorted(units.condition.unique())
+    if unknown := [item for item in conditions if item not in set(units.condition)]:
+        existing = units_of(turns, games, column, strata, ()).condition.unique()
+        if column in turns and (turns[column] == unknown[0]).any():
             raise AgonError(
-                f"no match counts for {column} {gone[0]!r}: wherever it plays another condition sits before it, or is under test"
+                f"no match counts for {column} {unknown[0]!r}: wherever it plays another condition sits before it, or is under test"
             )
-        raise AgonError(f"no match has {column} {gone[0]!r}: {offered(gone[0], sorted(there))}")
+        raise AgonError(f"no match has {column} {unknown[0]!r}: {offered(unknown[0], sorted(existing))}")
     if len(conditions) < 2:
         raise AgonError(f"to compare takes two conditions, and {column} has {' '.join(conditions) or 'none'} alone")
     sides = units[["match", "seat_of"]].explode("seat_of").rename(columns={"seat_of": "seat"}).astype({"seat": int})
-    known_scores = scores(turns[turns["match"].isin(units["match"])], games, names, sorted(sides.seat.unique()))
-    means = sides.merge(known_scores, "left", ["match", "seat"]).groupby("match")[names].mean()
+    seat_scores = scores(turns[turns["match"].isin(units["match"])], games, names, sorted(sides.seat.unique()))
+    means = sides.merge(seat_scores, "left", ["match", "seat"]).groupby("match")[names].mean()
     units = units.join(means, on="match").assign(silent=units["match"].isin(silent_matches(turns)))
-    metric_of = {each.name: each for each in known()}
-    asking = {name for name, each in metric_of.items() if each.of_asking}
+    metric_of = {metric.name: metric for metric in known()}
+    asking = {name for name, metric in metric_of.items() if metric.of_asking}
     units.loc[units.silent, [name for name in names if name not in asking]] = np.nan
-    rows, cells, notes = (
-        list[dict[str, Any]](),
-        list[pd.DataFrame](),
-        [
-            *(f"note: partial: {each}" for each in partial(turns)),
-            *renaming_told("agent", agents.union(re.split("[,+]", listed))),
-        ],
-    )
-    apart = list[str]()
+    rows, cells, gaps = list[dict[str, Any]](), list[pd.DataFrame](), list[str]()
     for name in names:
         for pair in combinations(conditions, 2):
             shared, values = in_both(units, name, pair, strata)
             if not values:
-                apart.append(why_apart(units, name, pair, strata))
+                gaps.append(explain_missing_pair(units, name, pair, strata))
                 continue
-            found = difference(values, alike=alike)
-            of = {"metric": name, "first": pair[0], "second": pair[1]}
-            fields, most = (
-                _fields(found, wanted_differences.get(name), bool(wanted_differences)),
-                metric_of[name].widest,
-            )
-            rows.append(of | _possible(fields, most))
-            cells.append(shared.assign(**_possible(alone(values), most), **of))
+            fields = _fields(difference(values, alike=alike), detectable.get(name), bool(detectable))
+            labels, most = {"metric": name, "first": pair[0], "second": pair[1]}, metric_of[name].widest
+            rows.append(labels | _clip_interval(fields, most))
+            cells.append(shared.assign(**_clip_interval(by_stratum(values), most), **labels))
     if not rows:
-        raise AgonError(apart[0])
+        raise AgonError(gaps[0])
     pairs = pd.DataFrame(rows)
     pairs.insert(pairs.columns.get_loc("p_error") + 1, "holm", multipletests(pairs.p.to_numpy(), method="holm")[1])
     table = pd.concat(cells, ignore_index=True)
+    notes = [
+        explain_fixed(table, strata),
+        *(f"note: partial: {text}" for text in partial(turns)),
+        *renaming_told("agent", agents.union(re.split("[,+]", values_text))),
+        *dict.fromkeys(gaps),
+        *explain_left_out(units, names, asking, table, strata),
+        *explain_missing_values(units, [metric_of[name] for name in names], turns),
+    ]
     counts = _counts(turns, sides, units, conditions)
-    return Comparison(
-        pairs,
-        table[[*KEYS, *table.columns.drop(KEYS)]],
-        counts,
-        [
-            *(held_fixed(table, strata), *notes, *dict.fromkeys(apart)),
-            *left_out(units, names, asking, table, strata),
-            *without_value(units, [metric_of[name] for name in names], turns),
-        ],
-    )
+    return Comparison(pairs, table[[*KEYS, *table.columns.drop(KEYS)]], counts, notes)
 
 
-def _possible(found: Mapping[str, Any], most: float) -> dict[str, Any]:
-    """What was found, with an interval that leaves out what no difference can be: more than `most`."""
-    return dict(found) | {end: np.clip(found[end], -most, most) for end in ("low", "high")}
+def _clip_interval(result: Mapping[str, Any], most: float) -> dict[str, Any]:
+    """`result` with its interval clipped at `most`, the largest possible difference."""
+    return dict(result) | {end: np.clip(result[end], -most, most) for end in ("low", "high")}
 
 
-def _require_apart(column: str, strata: Sequence[str], names: Collection[str]) -> None:
-    """Raises AgonError for a condition or stratum that no two matches can have, or whose name the result needs."""
+def _require_distinct(column: str, strata: Sequence[str], names: Collection[str]) -> None:
+    """Raises AgonError for a condition or stratum that no two matches can share, or whose name the result needs."""
     if column == "seat":
         raise AgonError("seat is no condition: every match has all its seats, and counts once")
     if "match" in (column, *strata):
         raise AgonError("match tells every match from all others: it is neither a condition nor what two can share")
     if column in strata:
         raise AgonError(f"{column} is what is compared: two conditions never share it, so leave it out of within")
-    taken = {"condition", "both", "seat_of", "silent", *KEYS, *CELL, *names}
-    if own := [each for each in strata if each in taken]:
-        raise AgonError(f"within has a column {own[0]!r}, which the result has too: rename yours")
+    reserved = {"condition", "both", "seat_of", "silent", *KEYS, *CELL, *names}
+    if clashes := [column_name for column_name in strata if column_name in reserved]:
+        raise AgonError(f"within has a column {clashes[0]!r}, which the result has too: rename yours")
 
 
 def _by_metric(detect: float | Mapping[str, float] | None, names: Sequence[str]) -> Mapping[str, float]:
-    """The difference to be detected of each metric that has one. Raises AgonError."""
+    """Metric -> the difference to detect. Raises AgonError."""
     differences = [*detect.values()] if isinstance(detect, Mapping) else [] if detect is None else [detect]
-    if wrong := [each for each in differences if not 0 < each < inf]:
+    if wrong := [number for number in differences if not 0 < number < inf]:
         raise AgonError(f"a difference to be detected must be a number above 0, not {wrong[0]}")
     if isinstance(detect, Mapping):
-        if strange := [each for each in detect if each not in names]:
+        if strange := [number for number in detect if number not in names]:
             raise AgonError(f"detect has {strange[0]!r}, which is not compared: {offered(strange[0], names)}")
         return detect
     if detect is not None and len(names) > 1:
-        each = " ".join(f"--detect {name}=..." for name in names)
+        number = " ".join(f"--detect {name}=..." for name in names)
         raise AgonError(
-            f"a difference of {detect:g} of which metric? Their units differ: write {each}, or some of them"
+            f"a difference of {detect:g} of which metric? Their units differ: write {number}, or some of them"
         )
     return {} if detect is None else {names[0]: detect}
 
 
-def _fields(found: Difference, detect: float | None, asked: bool) -> dict[str, Any]:
-    count = nan if detect is None else needed(detect, found.spread, found.how == "paired")
-    return asdict(found) | ({"detect": nan if detect is None else detect, "needed_to_detect": count} if asked else {})
+def _fields(result: Difference, detect: float | None, is_wanted: bool) -> dict[str, Any]:
+    count = nan if detect is None else needed(detect, result.spread, result.how == "paired")
+    return asdict(result) | (
+        {"detect": nan if detect is None else detect, "needed_to_detect": count} if is_wanted else {}
+    )
 
 
 def _counts(turns: pd.DataFrame, sides: pd.DataFrame, units: pd.DataFrame, conditions: Sequence[str]) -> pd.DataFrame:
-    """One row per condition: its matches, and what became of the answers of its seats."""
+    """One row per condition: its matches, and counts of its seats' answers."""
     asked = turns.asked
     rows = turns[["match", "seat"]].assign(
         answers=asked, void=asked & turns.action.isna(), replaced=replaced(turns), cut_off=cut_off(turns)
     )
-    each = rows.groupby(["match", "seat"], observed=True).sum().reset_index().astype({"match": "str"})
-    own = sides.merge(each, on=["match", "seat"]).merge(units[["match", "condition"]], on="match")
-    sums = own.groupby("condition")[["answers", "void", "replaced", "cut_off"]].sum()
-    sums.insert(0, "matches", own.groupby("condition")["match"].nunique())
+    by_seat = rows.groupby(["match", "seat"], observed=True).sum().reset_index().astype({"match": "str"})
+    by_condition = sides.merge(by_seat, on=["match", "seat"]).merge(units[["match", "condition"]], on="match")
+    sums = by_condition.groupby("condition")[["answers", "void", "replaced", "cut_off"]].sum()
+    sums.insert(0, "matches", by_condition.groupby("condition")["match"].nunique())
     return sums.reindex(conditions).reset_index()
 
 
 def rate(
     turns: pd.DataFrame, games: pd.DataFrame, metric: str = "points", by: Sequence[str] = ("agent", "model")
 ) -> Strengths:
-    """How strong players are by a metric of which more is better, from the matches in which they met (agon_design.strengths).
+    """The strengths of players (agon_design.strengths) by a metric of which more is better, from the matches between them.
 
-    A player is what its seat has in the columns `by`, as agent@model. A match counts where every seat has the metric.
-    Raises AgonError for a metric or column that is not there, and where no two players met.
+    A player is named by the values of its seat in the columns `by`, as agent@model. A match counts if every seat has the metric.
+    Raises AgonError for a metric or column that does not exist, and where no two players met.
     """
     turns = with_all(turns)
     if wrong := [name for name in by if name in ("match", metric)]:
         raise AgonError(f"by={wrong[0]} names no player: it tells apart what is compared (usual: agent,model)")
-    if unknown := [each for each in by if each not in turns]:
+    if unknown := [name for name in by if name not in turns]:
         raise AgonError(f"turns have no column {unknown[0]!r}: {offered(unknown[0], [*map(str, turns)])}")
     seats = turns.drop_duplicates(["match", "seat"])[list(dict.fromkeys(["match", "seat", *by]))].astype(
         {"match": "str"}
     )
     names = seats[list(by)].astype("str").astype(object)
-    texts = ["@".join(each for each in row if isinstance(each, str) and each) for row in names.to_numpy()]
+    texts = ["@".join(name for name in row if isinstance(name, str) and name) for row in names.to_numpy()]
     values = scores(turns, games, [metric]).rename(columns={metric: "score"})
     values.loc[values["match"].isin(silent_matches(turns)), "score"] = np.nan
-    found = seats[["match", "seat"]].assign(player=texts).merge(values, on=["match", "seat"])
-    return strengths(found[found.score.notna().groupby(found["match"]).transform("all")])
+    results = seats[["match", "seat"]].assign(player=texts).merge(values, on=["match", "seat"])
+    return strengths(results[results.score.notna().groupby(results["match"]).transform("all")])

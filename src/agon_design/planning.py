@@ -25,11 +25,13 @@ def power(settings: Settings, metric: str, detect: float | None, sd: float | Non
     name, matches, models, _ = experiment_of(settings)
     games = {match.game.name for match in matches}
     usual = () if variance is None and sd is not None else (name, *recorded_games())
-    varying, files = _varying(variance.split(",") if variance else _there(usual), metric, games)
+    varying, files = _recorded_variances(
+        variance.split(",") if variance else _existing_transcripts(usual), metric, games
+    )
     assumed = sd or 1.0
     planned = design(matches, varying, assumed)
-    found = planned.comparisons()
-    if found.empty:
+    comparisons = planned.comparisons()
+    if comparisons.empty:
         click.echo("nothing is compared here: all matches of a game have the same agent and the same model")
         return
     bare = int((planned.cells.basis == "assumed").sum())
@@ -38,17 +40,17 @@ def power(settings: Settings, metric: str, detect: float | None, sd: float | Non
         basis += f"; {bare:,} of {len(planned.cells):,} cells are in no record: there {assumed:g} is assumed"
     unit = f"{metric}, in standard deviations within a cell" if bare and sd is None else metric
     click.echo(f"smallest difference found with a power of 80 % (t test, two-sided 5 %): {unit}; {basis}")
-    say_columns([["game", "variant", "by", "pairs", "shared cells", "matches of each", "sd", "detects"]], found)
-    if found.detectable.isna().any():
+    say_columns([["game", "variant", "by", "pairs", "shared cells", "matches of each", "sd", "detects"]], comparisons)
+    if comparisons.detectable.isna().any():
         click.echo("-: with one match of each in one cell no difference can be told from chance")
     by_kind, by_model = _prices(matches, models)
     if detect is not None:
-        click.echo(_wanted(planned, detect, by_model))
+        click.echo(_explain_needed(planned, detect, by_model))
     if settings["budget"]["usd"] is not None and models:
-        click.echo(_affordable(planned, settings["budget"]["usd"], by_kind, by_model))
+        click.echo(_explain_affordable(planned, settings["budget"]["usd"], by_kind, by_model))
 
 
-def _wanted(planned: Design, difference: float, by_model: pd.Series) -> str:
+def _explain_needed(planned: Design, difference: float, by_model: pd.Series) -> str:
     """How many matches show a difference, and what they cost."""
     number = planned.needed(difference)
     matches = "more than a million matches" if number is None else count(number, "match")
@@ -60,7 +62,7 @@ def _wanted(planned: Design, difference: float, by_model: pd.Series) -> str:
     return f"{line}: about {costs.sum():,.2f} USD ({', '.join(parts)})"
 
 
-def _affordable(planned: Design, usd: float, by_kind: pd.Series, by_model: pd.Series) -> str:
+def _explain_affordable(planned: Design, usd: float, by_kind: pd.Series, by_model: pd.Series) -> str:
     """What can be detected for so many dollars, in the proportions planned."""
     if by_kind.isna().any():
         unknown = ", ".join(by_model.index[by_model.isna()])
@@ -76,18 +78,22 @@ def _affordable(planned: Design, usd: float, by_kind: pd.Series, by_model: pd.Se
     return f"{usd:g} USD: {count(int(n.sum()), 'match')}, {n @ by_kind:,.2f} USD, detect {detects}"
 
 
-def _there(experiments: Sequence[str]) -> list[str]:
+def _existing_transcripts(experiments: Sequence[str]) -> list[str]:
     """The transcript of the first of some experiments, or else those of the others."""
-    files = [f"transcripts/{each}.parquet" for each in experiments]
-    own = [each for each in files[:1] if input_path(each).is_file()]
-    return own or [each for each in files[1:] if input_path(each).is_file()]
+    files = [f"transcripts/{name}.parquet" for name in experiments]
+    first = [name for name in files[:1] if input_path(name).is_file()]
+    return first or [name for name in files[1:] if input_path(name).is_file()]
 
 
-def _varying(files: Sequence[str], metric: str, games: Collection[str]) -> tuple[pd.DataFrame | None, list[str]]:
+def _recorded_variances(
+    files: Sequence[str], metric: str, games: Collection[str]
+) -> tuple[pd.DataFrame | None, list[str]]:
     """How recorded matches of these games vary, and the files that say so."""
     tables = {file: turns[turns.game.isin(games)] for file, turns in zip(files, map(read, files), strict=True)}
-    known = {file: variances(turns, read_games(file), metric) for file, turns in tables.items() if len(turns)}
-    return (pd.concat(known.values()) if known else None), list(known)
+    tables_of_variances = {
+        file: variances(turns, read_games(file), metric) for file, turns in tables.items() if len(turns)
+    }
+    return (pd.concat(tables_of_variances.values()) if tables_of_variances else None), list(tables_of_variances)
 
 
 def _prices(matches: Sequence[Match], models: Mapping[str, Model]) -> tuple[pd.Series, pd.Series]:
@@ -99,5 +105,7 @@ def _prices(matches: Sequence[Match], models: Mapping[str, Model]) -> tuple[pd.S
     kinds = {match.id: kind for kind, match in first.items()}
     rows = [(kinds[match], model, cost) for (match, model), cost in usd.items()]
     costs = pd.DataFrame(rows, columns=["kind", "model", "usd"]).astype({"usd": float})
-    by_kind, by_model = (costs.groupby(key).usd.agg(lambda own: own.sum(skipna=False)) for key in ("kind", "model"))
+    by_kind, by_model = (
+        costs.groupby(key).usd.agg(lambda costs_of_group: costs_of_group.sum(skipna=False)) for key in ("kind", "model")
+    )
     return by_kind.reindex(list(first), fill_value=0.0), by_model

@@ -47,7 +47,7 @@ class Exclusion(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         """Raises ValueError for none and for several."""
-        if sum(each is not None for each in astuple(self)) != 1:
+        if sum(value is not None for value in astuple(self)) != 1:
             raise ValueError("an exclusion says one of unreadable, rounds, agent, model")
 
     def __str__(self) -> str:
@@ -140,9 +140,9 @@ def register(path: str, folder: Path, matches: Collection[str], exchanges: int) 
     if entry == before:
         return f"registered already: {path} ({entry.fingerprint}), {count(len(matches), 'match')}"
     if exchanges:
-        there = "another one is registered" if before else "nothing is registered"
+        state = "another one is registered" if before else "nothing is registered"
         raise AgonError(
-            f"{shown(folder)} holds {count(exchanges, 'exchange')}, and {there}: a registration comes before the first answer; "
+            f"{shown(folder)} holds {count(exchanges, 'exchange')}, and {state}: a registration comes before the first answer; "
             "set experiment.name to another"
         )
     folder.mkdir(parents=True, exist_ok=True)
@@ -159,7 +159,7 @@ def condition_now(column: str, value: str) -> str:
     """A value of a column of turns, with agents as they are called now; several opponents are joined by +."""
     if column not in ("agent", "opponent"):
         return value
-    return "+".join(sorted(name_now("agent", each) for each in value.split("+")))
+    return "+".join(sorted(name_now("agent", name) for name in value.split("+")))
 
 
 def _hash(text: str) -> str:

@@ -21,9 +21,9 @@ from agon_design import prereg, until
 def register(settings: Settings, file: str) -> None:
     """Keeps a preregistration and the plan beside the recording."""
     _, matches, _, recording = experiment_of(settings)
-    known, _ = prereg.read(file)
-    if known.until is not None:
-        until.blocks(matches, known.until)  # it says so now if the matches can never decide it
+    preregistration, _ = prereg.read(file)
+    if preregistration.until is not None:
+        until.blocks(matches, preregistration.until)  # it says so now if the matches can never decide it
     ids = [match.id for match in matches]
     click.echo(visible(prereg.register(file, recording.path.parent, ids, len(recording))))
 

@@ -30,28 +30,28 @@ class Decision(NamedTuple):
 def capital(values: Numbers, mean: float = 0.0) -> tuple[Numbers, Numbers]:
     """Logarithms of the two capitals after each value in -1 to 1: on a larger mean than `mean` (between), and on a smaller."""
     apart = np.asarray(values, dtype=float) - mean
-    return _grown(apart / (1 + mean)), _grown(-apart / (1 - mean))
+    return _log_capital(apart / (1 + mean)), _log_capital(-apart / (1 - mean))
 
 
-def _grown(returns: Numbers) -> Numbers:
+def _log_capital(returns: Numbers) -> Numbers:
     """Of returns per share bet, -1 at the least."""
     logs = np.log1p(BETS[:, None] * returns).cumsum(axis=1)
     return np.logaddexp.reduce(logs, axis=0) - np.log(len(BETS))
 
 
-def decided(values: Numbers, error: float = 0.05) -> Decision:
+def decide_sign(values: Numbers, error: float = 0.05) -> Decision:
     """The first time that the sign of the mean of `values` (in -1 to 1) is decided: ever wrongly with a chance of at most `error`."""
     if not len(values):
         return Decision(0, 0)
-    larger, smaller = (np.flatnonzero(each >= np.log(2 / error)) for each in capital(values))
-    first = [(int(found[0]) + 1, sign) for found, sign in ((larger, 1), (smaller, -1)) if len(found)]
+    larger, smaller = (np.flatnonzero(logs >= np.log(2 / error)) for logs in capital(values))
+    first = [(int(times[0]) + 1, sign) for times, sign in ((larger, 1), (smaller, -1)) if len(times)]
     return Decision(*min(first)) if first else Decision(len(values), 0)
 
 
 def interval(values: Numbers, error: float = 0.05) -> tuple[float, float]:
     """The means that no bet has refuted so far; of all such intervals, after any number of values, all hold at once (1 - `error`)."""
     means = np.linspace(-1, 1, GRID)[1:-1]
-    inside = [max(each.max(initial=0.0) for each in capital(values, mean)) < np.log(2 / error) for mean in means]
-    held = means[np.array(inside)]
+    inside = [max(logs.max(initial=0.0) for logs in capital(values, mean)) < np.log(2 / error) for mean in means]
+    kept = means[np.array(inside)]
     step = means[1] - means[0]
-    return (max(-1.0, held[0] - step), min(1.0, held[-1] + step)) if len(held) else (np.nan, np.nan)
+    return (max(-1.0, kept[0] - step), min(1.0, kept[-1] + step)) if len(kept) else (np.nan, np.nan)

@@ -58,16 +58,16 @@ def strengths(results: pd.DataFrame, seed: int = 1, resamples: int = RESAMPLES) 
     pair = pairs.player.map(place) * size + pairs.player_other.map(place)
     by_match = csr_array((wins, (match, pair)), shape=(len(matches), size**2))
     every = np.full(len(matches), 1)
-    best = _fitted(every @ by_match, size)
+    best = _fit(every @ by_match, size)
     dice = np.random.default_rng(seed)
     weights = dice.multinomial(len(matches), every / len(matches), size=resamples)
-    resampled = np.array([_fitted(table, size, best) for table in weights @ by_match])
+    resampled = np.array([_fit(table, size, best) for table in weights @ by_match])
     counts = pairs.groupby("player")["match"].nunique()
     linked = (every @ by_match).reshape(size, size)
     return Strengths(_players(counts[names], best, resampled), int(connected_components(csr_array(linked))[0]))
 
 
-def _fitted(wins: Numbers, size: int, start: Numbers | None = None) -> Numbers:
+def _fit(wins: Numbers, size: int, start: Numbers | None = None) -> Numbers:
     """Strengths from a table of who won how often against whom."""
     return choix.ilsr_pairwise_dense(wins.reshape(size, size), PRIOR, initial_params=start, max_iter=STEPS)
 
@@ -76,7 +76,7 @@ def _players(counts: pd.Series, best: Numbers, resampled: Numbers) -> pd.DataFra
     best, resampled = best.round(DECIMALS) + 0.0, resampled.round(DECIMALS) + 0.0  # no zero with a sign
     low, high = np.quantile(resampled, [0.025, 0.975], axis=0)
     firsts, lasts = (rankdata(-resampled, way, axis=1) for way in ("min", "max"))
-    found = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "player": counts.index,
             "matches": counts.to_numpy(),
@@ -89,4 +89,4 @@ def _players(counts: pd.Series, best: Numbers, resampled: Numbers) -> pd.DataFra
             "rank_high": np.quantile(lasts, 0.975, axis=0, method="inverted_cdf").astype(int),
         }
     )
-    return found.sort_values(["rank", "player"], ignore_index=True)
+    return table.sort_values(["rank", "player"], ignore_index=True)

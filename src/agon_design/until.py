@@ -1,8 +1,8 @@
-"""Asking until a question is decided: matches come in blocks, and bets are settled after every few of them.
+"""Asks until a question is decided: matches come in blocks, and a sequential test follows every few blocks.
 
-A block is one match of each of two conditions in the same cell, which is drawn anew each time, each cell with the same chance: so a
-block's difference is on average the mean difference over cells. All follows from the matches in their order, and so from what is
-recorded: a run that was killed plays the same matches as one that was not, and decides the same.
+A block is one match of each of two conditions in the same cell. Each block draws its cell anew, each cell with the same chance, so that
+the expected difference of a block is the mean difference over cells. The decision depends only on the matches in their order, and so on
+the recording: a run that was killed plays the same matches as one that was not, and decides the same.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,28 +26,28 @@ from agon.record import record
 from agon.scores import known, scores
 from agon_design.power import sides
 from agon_design.prereg import Until, condition_now
-from agon_design.sequential import decided, interval
+from agon_design.sequential import decide_sign, interval
 
 AHEAD = 4
-"""Blocks that are played before bets are settled again."""
+"""Number of blocks between two tests."""
 
 Side = tuple[Match, int]
 """A match, and the seat that counts in it."""
 Block = tuple[Side, Side]
-"""Of the first condition, and of the second."""
+"""The sides of the first and of the second condition."""
 
 
 class Answer(NamedTuple):
-    """The question, and what the matches say of it."""
+    """The two conditions of a question, and the decision of the matches."""
 
     first: str
     second: str
     blocks: int
-    """That it took, or that there are."""
+    """Number of blocks up to the decision, or of all blocks."""
     sign: int
-    """Of the second condition less the first: 1, -1, or 0 where it is undecided."""
+    """The sign of the second condition less the first; 0 where it is undecided."""
     low: float
-    """Of the difference, at any time (1 - error)."""
+    """Lower end of the interval of the difference; it holds at any time (1 - error)."""
     high: float
 
     def __str__(self) -> str:
@@ -57,15 +57,15 @@ class Answer(NamedTuple):
 
 
 def conditions(until: Until) -> tuple[str, str]:
-    """The two of a question, as they are called now."""
-    column, _, listed = until.by.partition(":")
-    first, second = (condition_now(column, each) for each in listed.split(","))
+    """The two conditions of a question, by their present names."""
+    column, _, names = until.by.partition(":")
+    first, second = (condition_now(column, name) for name in names.split(","))
     return first, second
 
 
 def blocks(matches: Sequence[Match], until: Until) -> list[Block]:
-    """Blocks in their order, up to the first whose cell has no more matches. Raises AgonError for a question they cannot answer."""
-    if until.metric not in (names := [each.name for each in known()]):
+    """Blocks in their order, up to the first whose cell has no more matches. Raises AgonError for a question without an answer."""
+    if until.metric not in (names := [item.name for item in known()]):
         raise AgonError(f"there is no metric {until.metric!r}: {offered(until.metric, names, 'agon list metrics')}")
     column, (first, second) = until.by.partition(":")[0], conditions(until)
     asking = any(seat.model for match in matches for seat in match.seats)
@@ -74,30 +74,30 @@ def blocks(matches: Sequence[Match], until: Until) -> list[Block]:
         side = sides(match, asking)[0]
         condition, other = (side.agent, side.model) if column == "agent" else (side.model, side.agent)
         if condition in (first, second):
-            opponent = "+".join(id_name("agent", each) for each in side.opponent.split("+"))  # old names keep the order
+            opponent = "+".join(id_name("agent", item) for item in side.opponent.split("+"))  # old names keep the order
             cell = (match.game.name, match.game.variant, other, opponent, side.opponent_model)
             cells.setdefault(cell, {first: [], second: []})[condition].append((match, side.seat))
-    shared = {cell: own for cell, own in sorted(cells.items()) if all(own.values())}
+    shared = {cell: of_cell for cell, of_cell in sorted(cells.items()) if all(of_cell.values())}
     if not shared:
         raise AgonError(f"until.by={until.by}: the two share no cell, in which alone they can be compared")
-    pairs = {cell: list(zip(*own.values(), strict=False)) for cell, own in shared.items()}
-    dice, found = Random("/".join(map(str, shared))), list[Block]()
-    while left := pairs[dice.choice(list(pairs))]:
-        found.append(left.pop(0))
-    return found
+    pairs = {cell: list(zip(*of_cell.values(), strict=False)) for cell, of_cell in shared.items()}
+    dice, order = Random("/".join(map(str, shared))), list[Block]()
+    while remaining := pairs[dice.choice(list(pairs))]:
+        order.append(remaining.pop(0))
+    return order
 
 
-def differences(some: Sequence[Block], until: Until, models: Mapping[str, Replayed]) -> NDArray[np.float64]:
-    """The second less the first, as a share of the range, in recorded blocks; a block in which either has no metric is left out.
+def differences(group: Sequence[Block], until: Until, models: Mapping[str, Replayed]) -> NDArray[np.float64]:
+    """The differences of recorded blocks, second less first, as shares of the range. Blocks without both metrics are left out.
 
     Raises AgonError for a value outside of the range.
     """
-    done = list[tuple[Match, Played]]()
-    play_at_once([match for block in some for match, _ in block], models, lambda *each: done.append(each))
+    played = list[tuple[Match, Played]]()
+    play_at_once([match for block in group for match, _ in block], models, lambda *pair: played.append(pair))
     values: dict[tuple[str, int], float] = {}
     with suppress(AgonError):  # no match has the metric, as where nothing could be read
-        games = games_table([match.game for match, _ in done])
-        table = scores(turns_of(done), games, [until.metric]).dropna()
+        games = games_table([match.game for match, _ in played])
+        table = scores(turns_of(played), games, [until.metric]).dropna()
         values = {(row[0], row[1]): row[2] for row in table.itertuples(index=False, name=None)}
     low, high = until.range
     if beyond := [(match, value) for (match, _), value in values.items() if not low <= value <= high]:
@@ -106,16 +106,16 @@ def differences(some: Sequence[Block], until: Until, models: Mapping[str, Replay
             f"match {match} has {until.metric} {value:g}, outside of until.range=[{low:g}, {high:g}]: "
             "the test needs a range that holds all values"
         )
-    pairs = [[values.get((match.id, seat), np.nan) for match, seat in block] for block in some]
+    pairs = [[values.get((match.id, seat), np.nan) for match, seat in block] for block in group]
     apart = np.diff(pairs, axis=1)[:, 0] / (high - low)
     return apart[~np.isnan(apart)]
 
 
-def answer(apart: NDArray[np.float64], until: Until) -> Answer:
-    """What differences of blocks say of the question."""
-    n, sign = decided(apart, until.error)
+def answer(steps: NDArray[np.float64], until: Until) -> Answer:
+    """The answer that the differences of blocks give."""
+    n, sign = decide_sign(steps, until.error)
     width = until.range[1] - until.range[0]
-    low, high = interval(apart[:n], until.error)
+    low, high = interval(steps[:n], until.error)
     return Answer(*conditions(until), n, sign, low * width, high * width)
 
 
@@ -127,15 +127,15 @@ async def record_until(
     concurrency: int | None = None,
     say: Callable[[Answer], object] = lambda _: None,
 ) -> tuple[Answer, list[Halted]]:
-    """Records blocks until the question is decided: the answer, and why matches did not come to their end, if some did not."""
-    recorded = {name: Replayed(name, each.identity, recording, each.room) for name, each in ledger.models.items()}
+    """Records blocks until the question is decided. Returns the answer, and the reasons of matches that were halted."""
+    recorded = {name: Replayed(name, model.identity, recording, model.room) for name, model in ledger.models.items()}
     apart = np.zeros(0)
     for at in range(0, len(planned), AHEAD):
-        some = planned[at : at + AHEAD]
-        if halted := await record([match for block in some for match, _ in block], ledger, concurrency):
+        group = planned[at : at + AHEAD]
+        if halted := await record([match for block in group for match, _ in block], ledger, concurrency):
             return answer(apart, until), halted
-        apart = np.concatenate([apart, differences(some, until, recorded)])
+        apart = np.concatenate([apart, differences(group, until, recorded)])
         say(answer(apart, until))
-        if decided(apart, until.error).sign:
+        if decide_sign(apart, until.error).sign:
             break
     return answer(apart, until), []

@@ -80,14 +80,14 @@ def compare(
     from agon.conf import configuration
     from agon.turns import read, read_games, write_table
     from agon_design.compare import compare as compared
-    from agon_design.registered import excluded, registered
+    from agon_design.registered import check_comparison, exclude
 
     if experiment and turns:
         raise AgonError("--experiment and --turns both say what to compare: write one of them")
     if not turns:
         experiment = experiment or configuration()["experiment"]["name"]
         turns = transcript_of(experiment)
-    paths = [Path(each) for each in turns.split(",")]
+    paths = [Path(item) for item in turns.split(",")]
     folder = own_folder(out, (), force) if out else None
     tables = [read(path) for path in paths]
     for (one, first), (other, second) in combinations(zip(paths, tables, strict=True), 2):
@@ -95,30 +95,30 @@ def compare(
             raise AgonError(
                 f"{shown(one)} and {shown(other)} hold the same match, {min(both)} ({len(both):,} such): take each once"
             )
-    table = pd.concat([each.assign(file=name) for name, each in zip(_told_apart(paths), tables, strict=True)])
-    keys = [each for each in (within or "").split(",") if each]
-    kept, left_out = excluded(table)
-    if kept.empty and left_out:
+    table = pd.concat([item.assign(file=name) for name, item in zip(_short_names(paths), tables, strict=True)])
+    keys = [item for item in (within or "").split(",") if item]
+    analysed, left_out = exclude(table)
+    if analysed.empty and left_out:
         raise AgonError(f"no match is left to compare: {'; '.join(left_out)}")
-    found = compared(kept, read_games(*paths), metric.split(","), by, within=keys, detect=detect, alike=alike)
-    click.echo(str(found))
-    for line in registered(table, found.pairs, by, keys, alike):
+    comparison = compared(analysed, read_games(*paths), metric.split(","), by, within=keys, detect=detect, alike=alike)
+    click.echo(str(comparison))
+    for line in check_comparison(table, comparison.pairs, by, keys, alike):
         click.echo(visible(line))
     if folder is not None:
         for name in ("pairs", "strata", "conditions"):
-            write_table(getattr(found, name), folder / f"{name}.csv")
+            write_table(getattr(comparison, name), folder / f"{name}.csv")
         from agon.figures import save
 
-        for place, row in enumerate(found.pairs.itertuples()):
-            save(found.figure(place), folder / re.sub(r"[^\w.-]+", "-", f"{row.metric}_{row.first}_{row.second}"))
-        click.echo(f"{shown(folder)}: {count(3, 'table')}, and {count(len(found.pairs), 'figure')}")
+        for place, row in enumerate(comparison.pairs.itertuples()):
+            save(comparison.figure(place), folder / re.sub(r"[^\w.-]+", "-", f"{row.metric}_{row.first}_{row.second}"))
+        click.echo(f"{shown(folder)}: {count(3, 'table')}, and {count(len(comparison.pairs), 'figure')}")
 
 
-def _told_apart(paths: Sequence[Path]) -> list[str]:
+def _short_names(paths: Sequence[Path]) -> list[str]:
     """What files are called in short: without endings, and with as many of their folders as tell them apart."""
     parts = [in_project(path).with_suffix("").parts for path in paths]
     for depth in range(1, max(map(len, parts))):
-        names = ["/".join(each[-depth:]) for each in parts]
+        names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
             return names
     return [str(path) for path in paths]
@@ -151,15 +151,15 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
     path = outside_data(out) if out else None
     if path is not None and path.exists():
         raise AgonError(f"--out {out} is there: name another place")
-    found = rated(read(source), read_games(source), metric, [each for each in by.split(",") if each])
+    strengths = rated(read(source), read_games(source), metric, [name for name in by.split(",") if name])
     head = ["player", "matches", "strength", "95 %", "", "comes first", "rank", "from", "to"]
-    say_columns([head], found.players)
-    if found.players.low.eq(found.players.high).all():
+    say_columns([head], strengths.players)
+    if strengths.players.low.eq(strengths.players.high).all():
         click.echo("note: every match was a tie: nothing tells these players apart, and the intervals say nothing")
-    if found.groups > 1:
-        click.echo(f"note: {found.groups} groups of players never met: strengths compare within a group alone")
+    if strengths.groups > 1:
+        click.echo(f"note: {strengths.groups} groups of players never met: strengths compare within a group alone")
     if path is not None:
-        write_table(found.players, path)
+        write_table(strengths.players, path)
 
 
 def power(settings: Settings, metric: str, detect: float | None, sd: float | None, variance: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Printed numbers beside what the records say: what tables of them have in common."""
+"""Tables of printed numbers beside the numbers that we recompute from records."""
 
 COLUMNS = ["paper", "table", "row", "column", "statistic", "published", "recomputed", "agrees", "reading"]
-"""Of a table of cells: printed numbers beside what the records say."""
+"""Columns of such a table, in order."""

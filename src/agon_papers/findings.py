@@ -1,4 +1,4 @@
-"""Findings: a picture whose title says what was found, the paper's statements that it is about, and where all of it comes from."""
+"""Findings: pictures whose titles are results, each with the paper's statements about it and with links to its sources."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ COLUMNS = ["paper", "question", "finding", "figure", "statements", "verdicts"]
 
 @dataclass
 class Findings:
-    """Those of a page. `claims`: the paper's statements with their verdicts, as its claims notebook writes them (claims.csv)."""
+    """The findings of a page. `claims`: the paper's statements with their verdicts (the claims.csv of its claims notebook)."""
 
     paper: str
     claims: pd.DataFrame
     rows: list[tuple[str, ...]] = field(default_factory=list)
 
-    def told(
+    def explain(
         self,
         question: str,
         finding: str,
@@ -32,43 +32,42 @@ class Findings:
         notebook: str,
         matches: str = "",
     ) -> Markdown:
-        """What stands below a picture: each statement's section, verdict and evidence, how it was read, and links.
+        """Adds a finding; returns the text below its picture: section and verdict of each statement, how they were read, links.
 
-        `statements`: texts of column claim. `data`: a file in results/, `notebook`: the name of the one that reasons it out,
-        `matches`: the page of the matches, with what is chosen there (PAGE.html#FIELD=VALUE); empty where none are published.
+        `statements`: texts of column claim. `data`: a file in results/. `notebook`: the name of the notebook with the reasoning.
+        `matches`: the page of the matches, with a selection (PAGE.html#FIELD=VALUE); empty where no matches are published.
         Raises AgonError for a statement that is not in `claims`.
         """
-        known = self.claims.drop_duplicates("claim").set_index("claim")
-        if missing := [each for each in statements if each not in known.index]:
+        statements_by_claim = self.claims.drop_duplicates("claim").set_index("claim")
+        if missing := [claim for claim in statements if claim not in statements_by_claim.index]:
             raise AgonError(
                 f"no statement of {self.paper} reads {missing[0]!r}: see column claim of {self.paper}_claims.csv"
             )
-        verdicts = [str(known.verdict[each]) for each in statements]
-        self.rows.append((self.paper, question, finding, figure, "; ".join(statements), "; ".join(verdicts)))
-        lines = [_line(known.loc[each]) for each in statements]
-        played = f", [the matches]({matches})" * bool(matches)
+        rows = [statements_by_claim.loc[claim] for claim in statements]
+        verdicts = "; ".join(str(row.verdict) for row in rows)
+        self.rows.append((self.paper, question, finding, figure, "; ".join(statements), verdicts))
+        matches_link = f", [the matches]({matches})" * bool(matches)
         rule = "[the rule of the verdicts](../docs/statements-rule.md)"
-        places = f"[The numbers](../results/{data}), [the reasoning]({notebook}.html){played}, {rule}"
-        text = "\n".join([*lines, "", f"{how} {places}."])
+        places = f"[The numbers](../results/{data}), [the reasoning]({notebook}.html){matches_link}, {rule}"
+        text = "\n".join([*map(_line, rows), "", f"{how} {places}."])
         return Markdown(text)  # type: ignore[no-untyped-call]
 
-    def besides(self) -> Markdown:
-        """The abstract's statements that no finding so far is about, with their verdicts."""
-        told = {each for row in self.rows for each in row[4].split("; ")}
-        of_abstract = (
-            self.claims.section.astype(str).str.split(",").map(lambda named: "abstract" in map(str.strip, named))
-        )
-        left = self.claims[of_abstract & ~self.claims.claim.isin(told)].drop_duplicates("claim")
-        text = "\n".join(map(_line, left.set_index("claim").iloc)) or "None: all of them are above."
+    def remaining_statements(self) -> Markdown:
+        """The abstract's statements, with verdicts, that no finding so far is about."""
+        explained = {claim for row in self.rows for claim in row[4].split("; ")}
+        sections = self.claims.section.astype(str).str.split(",")
+        of_abstract = sections.map(lambda names: "abstract" in map(str.strip, names))
+        others = self.claims[of_abstract & ~self.claims.claim.isin(explained)].drop_duplicates("claim")
+        text = "\n".join(map(_line, others.set_index("claim").iloc)) or "None: all of them are above."
         return Markdown(text)  # type: ignore[no-untyped-call]
 
     def table(self) -> pd.DataFrame:
-        """A row per finding, in the page's order; several statements and their verdicts are divided by semicolons."""
+        """A row per finding, in the page's order. Semicolons divide several statements, and their verdicts."""
         return pd.DataFrame(self.rows, columns=COLUMNS)
 
 
 def _line(statement: pd.Series) -> str:
-    """A statement, by name, with its section and verdict, and where it is told how it was decided."""
+    """A list item: a statement's verdict, section and claim, with a link to how it was decided."""
     claim = str(statement.name)
     return (
         f"- **{str(statement.verdict).capitalize()}** (section {escape(str(statement.section))}): {escape(claim)}."

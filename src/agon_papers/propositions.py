@@ -1,4 +1,4 @@
-"""What a statement says of numbers: of how many rows something must be true, or how rows are ordered; and how numbers are written."""
+"""Tests of numbers: how many rows must meet a condition, or how rows are ordered. Also how numbers are written."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,45 +17,45 @@ Condition = Callable[[Any], Numbers]
 REST = "the others"
 
 LISTED = 20
-"""Numbers that are all written; of more, the smallest and the largest."""
+"""A text has at most this many numbers; beyond, only the smallest and the largest."""
 
 DECIMALS = 9
-"""Of the ends of intervals: processors sum in different orders, and differ beyond."""
+"""Decimals of the ends of intervals. Processors sum in different orders, and differ beyond these."""
 
 
 @dataclass(frozen=True)
 class Test:
-    """A proposition about numbers, one row each: of how many rows a condition must be true."""
+    """A proposition about numbers, one row each: so many rows must meet a condition."""
 
     __test__ = False  # pytest does not collect it
     numbers: Numbers
     condition: Condition
     enough: Callable[[Any, Any], Any]
-    """Of (how many rows are as said, of how many): whether these are enough."""
+    """(rows that meet the condition, all rows) -> whether these are enough."""
     every: bool = True
-    """Whether all rows must be as said: then each row is a part that can fail."""
+    """Whether all rows must meet it: then each row is a part that can fail."""
     single: bool = False
     """Whether one row suffices."""
-    gaps: Callable[[Any], pd.Series] | None = None
-    """Of an order: how far each pair is apart."""
+    gap_function: Callable[[Any], pd.Series] | None = None
+    """For an order: numbers -> the gap of each pair."""
     doubt: bool = False
-    """If it is false: whether the records leave that open."""
+    """Whether the records leave the proposition open if it is false."""
     nearly: bool = False
-    """Whether it is true but for one unit of a printed number's last digit."""
+    """Whether the proposition is true but for one unit of a printed number's last digit."""
 
     @cached_property
-    def apart(self) -> pd.Series | None:
-        """Of an order: its gaps."""
-        return self.gaps(self.numbers) if self.gaps else None
+    def gaps(self) -> pd.Series | None:
+        """The gap of each pair of an order; None for other tests."""
+        return self.gap_function(self.numbers) if self.gap_function else None
 
     @cached_property
     def mask(self) -> pd.Series:
-        """Which rows (of an order: pairs) are as said."""
-        return self.condition(self.numbers).astype(bool) if self.apart is None else self.apart > 0
+        """Which rows, or pairs of an order, meet the condition."""
+        return self.condition(self.numbers).astype(bool) if self.gaps is None else self.gaps > 0
 
     @property
     def absent(self) -> bool:
-        """Whether it has no number at all, as a correlation of what does not vary."""
+        """Whether there is no number at all, as for a correlation of constant numbers."""
         return bool(_first(self.numbers).isna().all())
 
     @property
@@ -66,14 +66,14 @@ class Test:
 
     @property
     def sized(self) -> bool:
-        """Whether its estimate is a share of rows."""
-        return self.gaps is None and not (self.every and len(self.numbers) == 1 and _numeric(self.numbers))
+        """Whether the estimate is a share of rows."""
+        return self.gap_function is None and not (self.every and len(self.numbers) == 1 and _numeric(self.numbers))
 
     @property
     def estimate(self) -> float:
-        """The smallest gap of an order, the number of a single row, else the share of rows that are as said."""
-        if self.apart is not None:
-            return float(self.apart.min())
+        """The smallest gap of an order, the number of a single row, or else the share of rows that meet the condition."""
+        if self.gaps is not None:
+            return float(self.gaps.min())
         return float(self.mask.mean() if self.sized else _first(self.numbers).iloc[0])
 
     def __str__(self) -> str:
@@ -82,56 +82,56 @@ class Test:
         count = f"{int(mask.sum())} of {len(mask)}{of}"
         if self.numbers.size > LISTED:
             return "; ".join(filter(None, [count, _spans(self.numbers)]))
-        return listed(self.numbers) if self.gaps or len(mask) == 1 else f"{count}: {listed(self.numbers)}"
+        text = format_rows(self.numbers)
+        return text if self.gap_function or len(mask) == 1 else f"{count}: {text}"
 
 
 def all_of(numbers: Any, condition: Condition = lambda x: x) -> Test:
-    """Every row is as said."""
+    """Every row meets the condition."""
     return Test(_rows(numbers), condition, lambda hits, n: hits == n)
 
 
 def none_of(numbers: Any, condition: Condition = lambda x: x) -> Test:
-    """No row is as said."""
+    """No row meets the condition."""
     return Test(_rows(numbers), lambda x: ~condition(x).astype(bool), lambda hits, n: hits == n)
 
 
 def any_of(numbers: Any, condition: Condition = lambda x: x) -> Test:
-    """At least one row is as said."""
+    """At least one row meets the condition."""
     return Test(_rows(numbers), condition, lambda hits, n: hits > 0, every=False, single=True)
 
 
 def most(numbers: Any, condition: Condition = lambda x: x) -> Test:
-    """More than half of the rows are as said."""
-    return _counting(numbers, condition, lambda hits, n: 2 * hits > n)
+    """More than half of the rows meet the condition."""
+    return _counting_test(numbers, condition, lambda hits, n: 2 * hits > n)
 
 
 def half(numbers: Any, condition: Condition = lambda x: x) -> Test:
-    """At least half of the rows are as said."""
-    return _counting(numbers, condition, lambda hits, n: 2 * hits >= n)
+    """At least half of the rows meet the condition."""
+    return _counting_test(numbers, condition, lambda hits, n: 2 * hits >= n)
 
 
 def at_least(rows: int, numbers: Any, condition: Condition = lambda x: x) -> Test:
-    """So many rows are as said."""
-    return _counting(numbers, condition, lambda hits, n: hits >= rows)
+    """At least this many rows meet the condition."""
+    return _counting_test(numbers, condition, lambda hits, n: hits >= rows)
 
 
 def share_of(least: float, numbers: Any, condition: Condition = lambda x: x) -> Test:
-    """At least this share of the rows (0 to 1) is as said."""
-    return _counting(numbers, condition, lambda hits, n: hits >= np.round(least * n, DECIMALS))
+    """At least this share of the rows (0 to 1) meets the condition."""
+    return _counting_test(numbers, condition, lambda hits, n: hits >= np.round(least * n, DECIMALS))
 
 
 def share_below(most_of: float, numbers: Any, condition: Condition = lambda x: x) -> Test:
-    """Less than this share of the rows (0 to 1) is as said."""
-    return _counting(numbers, condition, lambda hits, n: hits < np.round(most_of * n, DECIMALS))
+    """Less than this share of the rows (0 to 1) meets the condition."""
+    return _counting_test(numbers, condition, lambda hits, n: hits < np.round(most_of * n, DECIMALS))
 
 
 def order(numbers: Any, *groups: str | Sequence[str]) -> Test:
-    """Every number of a group of names is above every number of the next group; REST: all other names.
+    """Every number of a group of names is above every number of the next group. REST stands for all other names.
 
-    Names are those of the rows of a series, or of the columns of a table, in each of its rows.
+    The names are the rows of a series, or the columns of a table; a table is tested in each of its rows.
     """
-    given = _rows(numbers)
-    return Test(given, lambda x: x, lambda hits, n: hits == n, gaps=lambda x: _gaps(x, groups))
+    return Test(_rows(numbers), lambda x: x, lambda hits, n: hits == n, gap_function=lambda x: _gaps(x, groups))
 
 
 def largest(numbers: Any, *names: str) -> Test:
@@ -145,56 +145,59 @@ def smallest(numbers: Any, *names: str) -> Test:
 
 
 def printed(numbers: Any, texts: Mapping[Any, Any]) -> Test:
-    """Each number rounds to the one that is printed, at its decimals. `texts`: by row, one or, of a table, one for each column."""
-    given = _rows(numbers)
-    table = given.to_frame() if isinstance(given, pd.Series) else given
-    known = [[texts[name]] if isinstance(texts[name], str) else texts[name] for name in table.index]
-    pairs = [[*zip(row, printed, strict=True)] for row, printed in zip(table.to_numpy(object), known, strict=True)]
+    """Each number rounds to the printed one, at its decimals. `texts`: row -> the printed number, or one per column of a table."""
+    rows = _rows(numbers)
+    table = rows.to_frame() if isinstance(rows, pd.Series) else rows
+    expected = [[texts[name]] if isinstance(texts[name], str) else texts[name] for name in table.index]
+    pairs = [[*zip(*row, strict=True)] for row in zip(table.to_numpy(object), expected, strict=True)]
     hits, near = ([all(printed_as(*pair, off) for pair in row) for row in pairs] for off in (0, 1))
-    return Test(given, lambda x: pd.Series(hits, x.index), lambda count, n: count == n, nearly=all(near))
+    return Test(rows, lambda x: pd.Series(hits, x.index), lambda count, n: count == n, nearly=all(near))
 
 
 def open_if(test: Test, doubt: Any) -> Test:
-    """The same test; where it is false and `doubt` is true, the records leave it open."""
+    """The same test, but the records leave it open where it is false and `doubt` is true."""
     return replace(test, doubt=bool(doubt))
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What stands beside a test and decides nothing: numbers, or of how many rows a condition is true."""
+class Aside:
+    """Numbers beside a test that decide nothing, or a count of the rows that meet a condition."""
 
     what: str
     numbers: Any
     condition: Condition | None
 
     def __str__(self) -> str:
-        known = isinstance(self.numbers, pd.Series | pd.DataFrame)
-        given = self.numbers if known else pd.Series([self.numbers], ["all"])
-        if given.empty:
+        rows = _as_rows(self.numbers)
+        if rows.empty:
             return f"{self.what}: none"
         if self.condition is not None:
-            mask = self.condition(given).astype(bool)
+            mask = self.condition(rows).astype(bool)
             return f"{self.what}: {int(mask.sum())} of {len(mask)}"
-        return f"{self.what}: {_spans(given) if given.size > LISTED else listed(given)}"
+        return f"{self.what}: {_spans(rows) if rows.size > LISTED else format_rows(rows)}"
 
 
-def shown(what: str, numbers: Any, condition: Condition | None = None) -> Shown:
-    """Numbers, or how many rows are as said, that are shown beside a test and decide nothing."""
-    return Shown(what, numbers, condition)
+def shown(what: str, numbers: Any, condition: Condition | None = None) -> Aside:
+    """Puts numbers beside a test, or a count of the rows that meet the condition. They decide nothing."""
+    return Aside(what, numbers, condition)
 
 
-def _counting(numbers: Any, condition: Condition, enough: Callable[[Any, Any], Any]) -> Test:
-    given = _rows(numbers)
-    n = len(given)
+def _counting_test(numbers: Any, condition: Condition, enough: Callable[[Any, Any], Any]) -> Test:
+    rows = _rows(numbers)
+    n = len(rows)
     every = bool(enough(n, n) and not enough(n - 1, n))  # nine in ten of fewer than ten
-    return Test(given, condition, enough, every=every)
+    return Test(rows, condition, enough, every=every)
+
+
+def _as_rows(numbers: Any) -> Numbers:
+    return numbers if isinstance(numbers, pd.Series | pd.DataFrame) else pd.Series([numbers], ["all"])
 
 
 def _rows(numbers: Any) -> Numbers:
-    made = numbers if isinstance(numbers, pd.Series | pd.DataFrame) else pd.Series([numbers], ["all"])
-    if made.empty:
+    rows = _as_rows(numbers)
+    if rows.empty:
         raise ValueError("there is no row to test")
-    return made
+    return rows
 
 
 def _first(numbers: Numbers) -> pd.Series:
@@ -207,15 +210,16 @@ def _numeric(numbers: Numbers) -> bool:
 
 
 def _gaps(numbers: Numbers, groups: Sequence[str | Sequence[str]]) -> pd.Series:
-    """How far the number of a name is above that of each name in the next group: an entry for each row and pair."""
+    """How far a name's number is above that of each name in the next group: an entry for each row and pair."""
     wide = numbers.to_frame().T if isinstance(numbers, pd.Series) else numbers
-    named = [[group] if isinstance(group, str) else [*group] for group in groups]
-    rest = [name for name in wide.columns if all(name not in group for group in named)]
-    sets = [rest if group == [REST] else group for group in named]
-    if gone := [name for group in sets for name in group if name not in wide.columns]:
-        raise ValueError(f"no row is named {', '.join(gone)}; there are {', '.join(map(str, wide.columns[:9]))}")
+    name_groups = [[group] if isinstance(group, str) else [*group] for group in groups]
+    rest = [name for name in wide.columns if all(name not in group for group in name_groups)]
+    sets = [rest if group == [REST] else group for group in name_groups]
+    if unknown := [name for group in sets for name in group if name not in wide.columns]:
+        raise ValueError(f"no row is named {', '.join(unknown)}; there are {', '.join(map(str, wide.columns[:9]))}")
     pairs = [(one, other) for above, below in pairwise(sets) for one in above for other in below]
-    values, place = wide.to_numpy(dtype=float), {name: number for number, name in enumerate(wide.columns)}
+    values = wide.to_numpy(dtype=float)
+    place = {name: number for number, name in enumerate(wide.columns)}
     ones, others = ([place[name] for name in names] for names in zip(*pairs, strict=True))
     index = [f"{row}: {one} > {other}" for row in wide.index for one, other in pairs]
     return pd.Series((values[:, ones] - values[:, others]).ravel(), pd.Index(index, dtype=object))
@@ -223,26 +227,26 @@ def _gaps(numbers: Numbers, groups: Sequence[str | Sequence[str]]) -> pd.Series:
 
 def tests_of(returned: Any) -> list[Test]:
     """The tests among what a statement returns."""
-    return [each for each in _flat(returned) if isinstance(each, Test)]
+    return [item for item in _flat(returned) if isinstance(item, Test)]
 
 
 def text_of_all(returned: Any) -> str:
-    """All that a statement returns, as text."""
-    return "; ".join(str(each) for each in _flat(returned) if each is not None and str(each))
+    """The text of all tests and asides that a statement returns."""
+    return "; ".join(str(item) for item in _flat(returned) if item is not None and str(item))
 
 
 def _flat(returned: Any) -> Iterator[Any]:
     if isinstance(returned, list | tuple):
-        for each in returned:
-            yield from _flat(each)
+        for item in returned:
+            yield from _flat(item)
     else:
         yield returned
 
 
-def listed(numbers: Numbers) -> str:
-    """'C4S 40.2, DS-R1 33.6'; of a table 'C4S (pp 40.2, ap 30.1), ...'."""
+def format_rows(numbers: Numbers) -> str:
+    """A series as 'C4S 40.2, DS-R1 33.6'; a table as 'C4S (pp 40.2, ap 30.1), ...'."""
     if isinstance(numbers, pd.DataFrame):
-        return ", ".join(f"{name_of(name)} ({listed(row)})" for name, row in numbers.iterrows())
+        return ", ".join(f"{name_of(name)} ({format_rows(row)})" for name, row in numbers.iterrows())
     if [*numbers.index] == ["all"]:
         return text_of(numbers.iloc[0])
     return ", ".join(f"{name_of(name)} {text_of(value)}" for name, value in numbers.items())
@@ -250,30 +254,34 @@ def listed(numbers: Numbers) -> str:
 
 def _spans(numbers: Numbers) -> str:
     table = numbers.to_frame("") if isinstance(numbers, pd.Series) else numbers
-    kept = [name for name in table if is_numeric_dtype(table[name]) and not is_bool_dtype(table[name])]
-    return "; ".join(f"{name} {text_of(table[name].min())} to {text_of(table[name].max())}".strip() for name in kept)
+    numeric = table.loc[:, [is_numeric_dtype(kind) and not is_bool_dtype(kind) for kind in table.dtypes]]
+    spans = [f"{name} {text_of(column.min())} to {text_of(column.max())}" for name, column in numeric.items()]
+    return "; ".join(map(str.strip, spans))
 
 
 def name_of(key: Any) -> str:
-    """A row's name; of several keys, with spaces between."""
+    """A row's name; several keys have spaces between them."""
     return " ".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
 def text_of(value: Any) -> str:
-    """A number with as many decimals as its size asks for; anything else as it is."""
+    """A number with decimals by its size; anything else as it is."""
     if isinstance(value, str | bool | np.bool_ | int | np.integer):
         return str(value)
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
 def rounded(values: Any, digits: int = 1) -> Any:
-    """As tables print them: half away from below, beyond what a processor's sum may lack."""
+    """Values rounded as tables print them: half goes up, even if the sum of a processor is a little below half."""
     unit = 10.0**-digits
     return (np.floor((values + unit / 2 + 1e-9) / unit) * unit).round(digits)
 
 
 def printed_as(value: float | str, printed: str | float, off: int = 0) -> bool:
-    """Whether a value rounds to a printed number at that number's decimals, or is a printed text; or is `off` by so many units."""
+    """Whether a value rounds to a printed number at that number's decimals, or equals a printed text.
+
+    `off`: units of the last decimal by which it may differ.
+    """
     if isinstance(value, str):
         return value == printed
     decimals = len(str(printed).partition(".")[2])
@@ -281,5 +289,5 @@ def printed_as(value: float | str, printed: str | float, off: int = 0) -> bool:
 
 
 def rounds_to(value: Any, printed: Any, decimals: Any) -> Any:
-    """Whether `value` (a number or a column) rounds to `printed` at that many decimals; half may round either way. False where absent."""
+    """Whether a number, or each of a column, rounds to `printed` at these decimals. Half may round either way. False where absent."""
     return abs(value - printed) <= 0.5 * 10.0**-decimals + 1e-9

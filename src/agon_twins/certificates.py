@@ -1,7 +1,7 @@
-"""Certificates: that a game is a twin of another, or what speaks against it; and what moved in a near-twin.
+"""Certificates: proof that a game is a twin of another, or a counterexample; and the solutions that move in a near-twin.
 
-A twin is stepped beside its original: whatever is done in one is done in the other, and every seat must see, may do and is paid
-what the map says. A family says what solves its games in `solutions.py`: `solutions(game)`, facts by name.
+A twin is stepped beside its original, with the same actions. In every state each seat's view, action space and payoff must be what the
+map says. `solutions(game)` in a family's `twins.py` gives what solves its games: facts by name.
 """
 
 from collections import deque
@@ -25,35 +25,35 @@ from agon_twins.names import claims, smaller
 from agon_twins.twin import map_of
 
 STATES = 2_000
-"""States that are visited one after another, each with all that can be done in it."""
+"""Most states that are visited with all joint actions."""
 WIDEST = 200
-"""Where more can be done at once, no state is visited but in random play."""
+"""Most joint actions of a state. Beyond, states are visited in random play only."""
 MENU = 2
-"""In a small version a seat whose answers cannot be listed, or are more than a dozen, has so many of them, and none."""
+"""Answers of a seat in a small version, beside none, where its answers cannot be listed or are more than FEW."""
 FEW = 12
 PLAYS, ENOUGH, FURTHER = 20, 200, 2
-"""Matches of random actions: at most so many, and after four none where so many states have come up in them; and in further settings."""
+"""Most matches of random play; the number of states after which four matches are enough; matches in each further setting."""
 VOID = 0.1
 """How often a seat in random play gives no readable action."""
 
 
 class Check(NamedTuple):
-    """What was found out about a claim."""
+    """The result of checking a claim."""
 
     counterexample: str
-    """Where and in what the two differ, in one line; empty where they do not."""
+    """Where the two differ, and in what, in one line; empty where they do not."""
     states: int
-    """Pairs of states that were compared."""
+    """Number of pairs of states that were compared."""
     plays: int
-    """Matches that were played to their end."""
+    """Number of matches that were played to their end."""
     complete: bool
-    """Whether these were all states that there are."""
+    """Whether these were all states of the game."""
     depth: int = 0
-    """In so many first steps all that can be done was done."""
+    """Number of first steps in which all joint actions were tried."""
 
     @property
     def how(self) -> str:
-        """What was compared, in words."""
+        """The extent of the comparison, in words."""
         if self.complete:
             return f"all {count(self.states, 'state')}"
         first = f"all that can be done in the first {count(self.depth, 'step')}, and " if self.depth else ""
@@ -64,17 +64,16 @@ class _Differs(Exception):
     """The two games differ."""
 
 
-class _Asked(NamedTuple):
-    """What a seat is asked in a state."""
+class _Question(NamedTuple):
+    """The phase and the action space of a seat to move, in the original and in the twin."""
 
     phase: str
     legal: Space
-    there: Space
-    """What it may do in the twin."""
+    twin_legal: Space
 
 
 def _bare(view: Observation) -> Observation:
-    """A view without what is compared by itself: what may be answered, rules and telling."""
+    """A view without its action space, rules and wording, which are compared by themselves."""
     return Observation(view.seat, view.round, None, view.past, None, view.phase, view.role)
 
 
@@ -86,12 +85,12 @@ class _Pair:
     twin: Game[Any]
     map: Isomorphism
     _alike: dict[tuple[int, int], Any] = field(default_factory=dict)
-    """Rules that are alike."""
+    """Pairs of equal rules, by their ids."""
     _answered: set[tuple[Space, Space, int, str]] = field(default_factory=set)
-    """What may be answered that has been compared: much of it comes again in other states."""
+    """Action spaces that were compared: many come again in other states."""
 
     def compare_seats(self) -> None:
-        """What is said of the seats before anything is played. Raises _Differs."""
+        """Compares the facts of the seats before the first action. Raises _Differs."""
         self._same("the number of seats", self.game.seats, self.twin.seats)
         tested = sorted(map(self.map.seat, self.game.tested))
         self._same("the seats under test", tested, sorted(self.twin.tested))
@@ -101,88 +100,93 @@ class _Pair:
             secrets = sorted(map(self.map.text, self.game.secrets(seat)))
             self._same("what it must not see", secrets, sorted(self.twin.secrets(self.map.seat(seat))), seat)
 
-    def compare(self, state: Any, there: Any) -> dict[int, _Asked]:
-        """All that can be known of a state; what each seat to move is asked. Raises _Differs."""
-        asked, asked_there = self.game.to_move(state), self.twin.to_move(there)
-        self._same("who is to move", sorted(map(self.map.seat, asked)), sorted(asked_there))
-        found = {}
-        for seat in asked:
-            view, its = self.game.observe(state, seat), self.map.seat(seat)
-            self._views(view, self.twin.observe(there, its), seat)
-            legal = self.game.legal_actions(state, seat), self.twin.legal_actions(there, its)
+    def compare(self, state: Any, twin_state: Any) -> dict[int, _Question]:
+        """Compares a state, as every seat and the public see it; returns the questions of the seats to move. Raises _Differs."""
+        movers, twin_movers = self.game.to_move(state), self.twin.to_move(twin_state)
+        self._same("who is to move", sorted(map(self.map.seat, movers)), sorted(twin_movers))
+        questions = {}
+        for seat in movers:
+            view, twin_seat = self.game.observe(state, seat), self.map.seat(seat)
+            self._views(view, self.twin.observe(twin_state, twin_seat), seat)
+            legal = self.game.legal_actions(state, seat), self.twin.legal_actions(twin_state, twin_seat)
             self._spaces(*legal, seat, view.phase)
-            found[seat] = _Asked(view.phase, *legal)
-        self._views(self.game.watch(state), self.twin.watch(there), PUBLIC)
-        return found
+            questions[seat] = _Question(view.phase, *legal)
+        self._views(self.game.watch(state), self.twin.watch(twin_state), PUBLIC)
+        return questions
 
-    def step(self, state: Any, there: Any, actions: Mapping[int, Any], asked: Mapping[int, _Asked]) -> tuple[Any, Any]:
-        """Both after some actions of the original. Raises _Differs."""
+    def step(
+        self, state: Any, twin_state: Any, actions: Mapping[int, Any], questions: Mapping[int, _Question]
+    ) -> tuple[Any, Any]:
+        """Both states after actions of the original. Raises _Differs where payoffs differ."""
         mapped = {}
-        for seat, action in sorted(actions.items(), key=lambda each: self.map.seat(each[0])):
-            mapped[self.map.seat(seat)] = None if action is None else self.map.value(action, asked[seat].phase)
-        state, paid = self.game.step(state, actions)
+        for seat, action in sorted(actions.items(), key=lambda item: self.map.seat(item[0])):
+            mapped[self.map.seat(seat)] = None if action is None else self.map.value(action, questions[seat].phase)
+        state, payoffs = self.game.step(state, actions)
         try:
-            there, paid_there = self.twin.step(there, mapped)
+            twin_state, twin_payoffs = self.twin.step(twin_state, mapped)
         except IllegalAction as error:
             raise _Differs(f"the twin refuses {mapped}: {error}") from None
-        wanted = self.map.paid(paid)
-        if None in actions.values() and all(map(isclose, paid_there, wanted_void := self._unshifted.paid(paid))):
-            wanted = wanted_void
-        for seat, (one, other) in enumerate(zip(wanted, paid_there, strict=True)):
+        expected = self.map.paid(payoffs)
+        if None in actions.values() and all(map(isclose, twin_payoffs, of_void := self._unshifted.paid(payoffs))):
+            expected = of_void
+        for seat, (one, other) in enumerate(zip(expected, twin_payoffs, strict=True)):
             if not isclose(one, other, rel_tol=1e-9, abs_tol=1e-9):
                 raise _Differs(f"{self._who(self.map.inverse.seat(seat))} is paid {other:g} there, not {one:g}")
-        return state, there
+        return state, twin_state
 
     @cached_property
     def _unshifted(self) -> Isomorphism:
-        """What a round that does not count pays: nothing is added."""
+        """The map of payoffs of a void round: nothing is added."""
         return replace(self.map, shift=0)
 
-    def _views(self, view: Observation, there: Observation, seat: int) -> None:
-        bare, bare_there = _bare(view), _bare(there)
-        if (mapped := self.map.view(bare)) != bare_there:
+    def _views(self, view: Observation, twin_view: Observation, seat: int) -> None:
+        bare, bare_twin = _bare(view), _bare(twin_view)
+        if (mapped := self.map.view(bare)) != bare_twin:
             for name in ("seat", "round", "phase", "role", "past"):
-                said = {"past": "what it has seen"}.get(name, f"its {name}")
-                self._same(said, getattr(mapped, name), getattr(there, name), seat)
+                what = "what it has seen" if name == "past" else f"its {name}"
+                self._same(what, getattr(mapped, name), getattr(twin_view, name), seat)
         rules = self.map.rules_of(view)
-        if (id(rules), id(there.rules)) not in self._alike:
-            for path, one, other in differences(rules, there.rules):
-                said = f"{path or 'of the rules'}: {_short(one)} is said there to be {_short(other)}"
-                raise _Differs(f"{self._who(seat)} is told {said}")
-            self._alike[id(rules), id(there.rules)] = rules, there.rules
-        if self.map.inverse.view(bare_there) != bare:
+        if (id(rules), id(twin_view.rules)) not in self._alike:
+            for path, one, other in differences(rules, twin_view.rules):
+                fact = f"{path or 'of the rules'}: {_short(one)} is said there to be {_short(other)}"
+                raise _Differs(f"{self._who(seat)} is told {fact}")
+            self._alike[id(rules), id(twin_view.rules)] = rules, twin_view.rules
+        if self.map.inverse.view(bare_twin) != bare:
             raise _Differs(f"what {self._who(seat)} sees there could mean several things: two of them look alike")
 
-    def _spaces(self, legal: Space, there: Space, seat: int, phase: str) -> None:
-        if (known := (legal, there, seat, phase)) in self._answered:
+    def _spaces(self, legal: Space, twin_space: Space, seat: int, phase: str) -> None:
+        if (key := (legal, twin_space, seat, phase)) in self._answered:
             return
         mapped = self.map.space(legal, phase)
-        if type(mapped) is not type(there):
-            raise _Differs(f"{self._who(seat)} answers by {type(there).__name__} there, not by {type(mapped).__name__}")
-        self._same("what it may do", mapped.as_json(), there.as_json(), seat)
+        if type(mapped) is not type(twin_space):
+            raise _Differs(
+                f"{self._who(seat)} answers by {type(twin_space).__name__} there, not by {type(mapped).__name__}"
+            )
+        self._same("what it may do", mapped.as_json(), twin_space.as_json(), seat)
         dice = Random(f"{legal} {seat}")
         samples = list(legal.listed() or [legal.example(dice) for _ in range(5)])[:WIDEST]
         images: dict[Any, Any] = {}
         for action in samples:
             image = self.map.value(action, phase)
-            if image not in there:
+            if image not in twin_space:
                 raise _Differs(f"{self._who(seat)} may do {_short(action)}, and not {_short(image)} there")
             if (first := images.setdefault(_key(image), action)) != action:
                 raise _Differs(f"{_short(first)} and {_short(action)} are both {_short(image)} there")
-        listed = there.listed()
-        for action in listed[:WIDEST] if listed is not None else [there.example(dice) for _ in range(5)]:
+        twin_actions = twin_space.listed()
+        twin_samples = [twin_space.example(dice) for _ in range(5)] if twin_actions is None else twin_actions[:WIDEST]
+        for action in twin_samples:
             if self.map.inverse.value(action, phase) not in legal:
                 raise _Differs(f"{self._who(seat)} may do {_short(action)} there, which is nothing in the original")
         for action in samples:  # a word of the original means something there only if it is one of the map
-            if (action in there) != (self.map.inverse.value(action, phase) in legal):
+            if (action in twin_space) != (self.map.inverse.value(action, phase) in legal):
                 raise _Differs(f"{self._who(seat)} may do {_short(action)} in one of the two only")
-        if isinstance(legal, Choice) and listed is not None and len(set(listed)) < len(listed):
-            raise _Differs(f"{self._who(seat)} is offered {_short(listed)}: one option twice")
-        self._answered.add(known)
+        if isinstance(legal, Choice) and twin_actions is not None and len(set(twin_actions)) < len(twin_actions):
+            raise _Differs(f"{self._who(seat)} is offered {_short(twin_actions)}: one option twice")
+        self._answered.add(key)
 
-    def _same(self, what: str, wanted: Any, found: Any, seat: int | None = None) -> None:
-        if wanted != found and next(differences(wanted, found), None):
-            path, one, other = next(differences(wanted, found))
+    def _same(self, what: str, expected: Any, value: Any, seat: int | None = None) -> None:
+        if expected != value and next(differences(expected, value), None):
+            path, one, other = next(differences(expected, value))
             whose = "" if seat is None else f" of {self._who(seat)}"
             raise _Differs(f"{what}{whose}{f' ({path})' if path else ''} is {_short(other)} there, not {_short(one)}")
 
@@ -195,86 +199,91 @@ def check(
 ) -> Check:
     """Whether `twin` is `game` under `map`.
 
-    Every state is compared, from the start on, as long as there are at most `states`, with every action of every seat, and none
-    at all; where there are more, random matches are played to their end as well, half of them by actions drawn in the twin.
-    `menu`: where answers are many, so many of them stand for all.
+    Compares at most `states` states, from the start on, with every joint action, none included. If the game has more, it also plays
+    random matches, half of them by actions drawn in the twin. `menu`: the number of answers that stand for many; 0: all of them.
     """
-    pair, seen, done = _Pair(game, twin, map), 0, 0
+    pair, compared, played = _Pair(game, twin, map), 0, 0
     history: tuple[Any, ...] = ()
     try:
         pair.compare_seats()
-        state, there = game.start(_dice(0)), twin.start(_dice(0))
-        waiting, complete = deque([(state, there, history)]), True
-        while waiting and complete:
-            state, there, history = waiting.popleft()
-            asked = pair.compare(state, there)
-            seen += 1
-            for actions in _everything(asked, menu):
-                if actions is None or seen + len(waiting) >= states:
+        state, twin_state = game.start(_dice(0)), twin.start(_dice(0))
+        queue, complete = deque([(state, twin_state, history)]), True
+        while queue and complete:
+            state, twin_state, history = queue.popleft()
+            questions = pair.compare(state, twin_state)
+            compared += 1
+            for actions in _joint_actions(questions, menu):
+                if actions is None or compared + len(queue) >= states:
                     complete = False
                     break
-                waiting.append((*_stepped(pair, state, there, actions, asked), (*history, actions)))
-        listed, depth = seen, len(history)
+                queue.append((*_step_pair(pair, state, twin_state, actions, questions), (*history, actions)))
+        listed_states, depth = compared, len(history)
         for number in range(0 if complete else plays):
-            if done >= 4 and seen - listed >= ENOUGH:
+            if played >= 4 and compared - listed_states >= ENOUGH:
                 break
             history = ()
-            state, there, dice = game.start(_dice(number)), twin.start(_dice(number)), Random(number)
-            while asked := pair.compare(state, there):
-                seen += 1
-                actions = {seat: _drawn(each, map, dice, number % 2 == 1) for seat, each in asked.items()}
-                state, there = _stepped(pair, state, there, actions, asked)
+            state, twin_state, dice = game.start(_dice(number)), twin.start(_dice(number)), Random(number)
+            while questions := pair.compare(state, twin_state):
+                compared += 1
+                actions = {
+                    seat: _draw_action(question, map, dice, number % 2 == 1) for seat, question in questions.items()
+                }
+                state, twin_state = _step_pair(pair, state, twin_state, actions, questions)
                 history = (*history, actions)
-            seen, done = seen + 1, done + 1
-    except _Differs as found:
-        return Check(f"{_told(history)}: {found}", seen, done, False)
-    return Check("", seen, done, complete, depth)
+            compared, played = compared + 1, played + 1
+    except _Differs as difference:
+        return Check(f"{_explain_position(history)}: {difference}", compared, played, False)
+    return Check("", compared, played, complete, depth)
 
 
-def _stepped(
-    pair: _Pair, state: Any, there: Any, actions: Mapping[int, Any], asked: Mapping[int, _Asked]
+def _step_pair(
+    pair: _Pair, state: Any, twin_state: Any, actions: Mapping[int, Any], questions: Mapping[int, _Question]
 ) -> tuple[Any, Any]:
     try:
-        return pair.step(state, there, actions, asked)
-    except _Differs as found:
-        raise _Differs(f"{found}, when {_short(dict(actions))} is done") from None
+        return pair.step(state, twin_state, actions, questions)
+    except _Differs as difference:
+        raise _Differs(f"{difference}, when {_short(dict(actions))} is done") from None
 
 
 def _dice(number: int) -> Random:
     return Random(f"certificate {number}")
 
 
-def _everything(asked: Mapping[int, _Asked], menu: int) -> Iterator[dict[int, Any] | None]:
-    """All that can be done at once, nothing included; None where it is too much to be listed."""
-    options = [_options(each.legal, menu) for each in asked.values()]
-    known = [[*each, None] for each in options if each is not None]
-    if len(known) < len(asked) or prod(map(len, known)) > WIDEST:
+def _joint_actions(questions: Mapping[int, _Question], menu: int) -> Iterator[dict[int, Any] | None]:
+    """All joint actions, each seat's void one included; a single None where they are too many to list."""
+    options = [_options(question.legal, menu) for question in questions.values()]
+    menus = [[*question, None] for question in options if question is not None]
+    if len(menus) < len(questions) or prod(map(len, menus)) > WIDEST:
         yield None
-    elif asked:
-        for chosen in product(*known):
-            yield dict(zip(asked, chosen, strict=True))
+    elif questions:
+        for actions in product(*menus):
+            yield dict(zip(questions, actions, strict=True))
 
 
 def _options(legal: Space, menu: int) -> Sequence[Any] | None:
-    """What may be answered, or a `menu` of it where that is much."""
-    listed, dice = legal.listed(), Random(0)
-    if not menu or (listed is not None and len(listed) <= FEW):
-        return listed
-    return list({_key(each): each for each in (legal.example(dice) for _ in range(menu))}.values())
+    """The actions of a space, or `menu` of them where they are many; None where they cannot be listed."""
+    options, dice = legal.listed(), Random(0)
+    if not menu or (options is not None and len(options) <= FEW):
+        return options
+    return list({_key(action): action for action in (legal.example(dice) for _ in range(menu))}.values())
 
 
-def _drawn(asked: _Asked, map: Isomorphism, dice: Random, in_twin: bool) -> Any:
+def _draw_action(question: _Question, map: Isomorphism, dice: Random, in_twin: bool) -> Any:
     if dice.random() < VOID:
         return None
-    return map.inverse.value(asked.there.example(dice), asked.phase) if in_twin else asked.legal.example(dice)
+    return (
+        map.inverse.value(question.twin_legal.example(dice), question.phase)
+        if in_twin
+        else question.legal.example(dice)
+    )
 
 
-def _told(history: Sequence[Mapping[int, Any]]) -> str:
-    """Where a match stands, in words."""
+def _explain_position(history: Sequence[Mapping[int, Any]]) -> str:
+    """The position of a match, in words."""
     if not history:
         return "at the start"
-    said = "; ".join(_short(dict(each)) for each in history[-2:])
-    return f"after {count(len(history), 'step')} ({'... ' if len(history) > 2 else ''}{said})"
+    last = "; ".join(_short(dict(actions)) for actions in history[-2:])
+    return f"after {count(len(history), 'step')} ({'... ' if len(history) > 2 else ''}{last})"
 
 
 def _key(value: Any) -> str:
@@ -287,11 +296,12 @@ def _short(value: object) -> str:
 
 
 def differences(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Where two values of facts differ: the path to it, and both. What a game is called does not count."""
+    """(path, one value, other value) of each difference of two facts. The names of games do not count."""
     if one is other:
         return
     if is_dataclass(one) and type(one) is type(other):
-        pairs = [(each.name, getattr(one, each.name), getattr(other, each.name)) for each in fields(one) if each.init]
+        names = [item.name for item in fields(one) if item.init]
+        pairs = [(name, getattr(one, name), getattr(other, name)) for name in names]
     elif isinstance(one, tuple) and hasattr(one, "_fields") and type(one) is type(other):
         pairs = list(zip(one._fields, one, other, strict=True))
     elif isinstance(one, Mapping) and isinstance(other, Mapping) and set(one) == set(other):
@@ -309,15 +319,15 @@ def differences(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Any
 
 @lru_cache(maxsize=64)
 def solutions(game: Game[Any]) -> Mapping[str, Any]:
-    """What solves a game, by the names of its family; nothing where the family does not say. Found once for all twins of a game."""
+    """What solves a game, by the names of its family; empty where the family does not say. Cached for all twins of a game."""
     solve = of_family(game, "solutions")
     return solve(game) if solve else {}
 
 
-def moved(game: Game[Any], other: Game[Any], map: Isomorphism) -> dict[str, tuple[Any, Any]]:
-    """The solutions of `game`, as `map` says them, that are not those of `other`: from and to."""
+def solution_changes(game: Game[Any], other: Game[Any], map: Isomorphism) -> dict[str, tuple[Any, Any]]:
+    """The solutions of `game` under `map` that differ from those of `other`: name -> (from, to)."""
     points = of_family(game, "POINTS", ())
-    before = {name: map.value(each, PAYOFFS if name in points else name) for name, each in solutions(game).items()}
+    before = {name: map.value(value, PAYOFFS if name in points else name) for name, value in solutions(game).items()}
     after = solutions(other)
     return {name: (value, after.get(name)) for name, value in before.items() if not _alike(value, after.get(name))}
 
@@ -333,62 +343,63 @@ def _alike(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def changed(game: Game[Any], other: Game[Any], map: Isomorphism) -> list[str]:
-    """What differs between what two games say of their rules at the start, beyond `map`: paths, at most twenty."""
-    views = [each.observe(state, each.to_move(state)[0]) for each in (game, other) for state in [each.start(_dice(0))]]
-    found = differences(map.view(views[0]).rules, views[1].rules)
-    return [path for path, _, _ in islice(found, 20)]
+def rule_changes(game: Game[Any], other: Game[Any], map: Isomorphism) -> list[str]:
+    """The paths at which the rules of two games differ at the start, beyond `map`; at most twenty."""
+    states = [(side, side.start(_dice(0))) for side in (game, other)]
+    view, other_view = (side.observe(state, side.to_move(state)[0]) for side, state in states)
+    paths = differences(map.view(view).rules, other_view.rules)
+    return [path for path, _, _ in islice(paths, 20)]
 
 
 # ---- the table
 
 
-def certified(conf: Path = CONF) -> Iterator[dict[str, Any]]:
+def all_certificates(conf: Path = CONF) -> Iterator[dict[str, Any]]:
     """A certificate for each twin and near-twin that conf/twin declares, in the order of its files. Raises AgonError."""
-    for (name, called), claim in claims(conf).items():
-        game, other = load("game", name, conf), load("game", f"{name}~{called}", conf)
-        row = {"game": game.name, "setting": game.variant, "twin": called}
+    for (name, twin), claim in claims(conf).items():
+        game, other = load("game", name, conf), load("game", f"{name}~{twin}", conf)
+        row = {"game": game.name, "setting": game.variant, "twin": twin}
         row |= {"claim": "twin" if claim.twin else "near-twin"}
         row |= certificate(game, other, claim.twin, states=1 if claim.small else STATES)
-        yield row | (_elsewhere(name, called, conf) if claim.twin and row["holds"] else {})
+        yield row | (_check_elsewhere(name, twin, conf) if claim.twin and row["holds"] else {})
 
 
-def _elsewhere(name: str, called: str, conf: Path) -> dict[str, Any]:
-    """Whether a twin is one in the small version of its game, and in other settings; the first counterexample."""
-    found, claim = dict[str, Any](), claims(conf)[name, called]
-    if pair := smaller(name, called, conf):
+def _check_elsewhere(name: str, twin: str, conf: Path) -> dict[str, Any]:
+    """Columns on whether a twin is one in the small version of its game, and in other settings, with the first counterexample."""
+    columns, claim = dict[str, Any](), claims(conf)[name, twin]
+    if pair := smaller(name, twin, conf):
         small = check(*pair, map_of(pair[1]), plays=0, menu=MENU)
-        said = f"{'all' if small.complete else 'the first'} {count(small.states, 'state')} where {spelled(claim.small)}"
-        found = {"small version": said, "holds": not small.counterexample}
-        found["counterexample"] = small.counterexample and f"where {spelled(claim.small)}, {small.counterexample}"
-    for each in claim.also if found.get("holds", True) else ():
-        game, other = load("game", each, conf), load("game", f"{each}~{called}", conf)
-        seen = check(game, other, map_of(other), states=1, plays=FURTHER)
-        fault = seen.counterexample or "".join(_shift(moved(game, other, map_of(other)))[:1])
-        found |= {"holds": not fault, "counterexample": fault and f"in {each}, {fault}"}
+        compared = f"{'all' if small.complete else 'the first'} {count(small.states, 'state')} where {format_fact(claim.small)}"
+        columns = {"small version": compared, "holds": not small.counterexample}
+        columns["counterexample"] = small.counterexample and f"where {format_fact(claim.small)}, {small.counterexample}"
+    for setting in claim.also if columns.get("holds", True) else ():
+        game, other = load("game", setting, conf), load("game", f"{setting}~{twin}", conf)
+        result = check(game, other, map_of(other), states=1, plays=FURTHER)
+        fault = result.counterexample or "".join(_format_changes(solution_changes(game, other, map_of(other)))[:1])
+        columns |= {"holds": not fault, "counterexample": fault and f"in {setting}, {fault}"}
         if fault:
             break
-    return found | {"also holds in": ", ".join(claim.also) if found.get("holds") else ""}
+    return columns | {"also holds in": ", ".join(claim.also) if columns.get("holds") else ""}
 
 
 def certificate(game: Game[Any], other: Game[Any], claimed: bool, states: int = STATES) -> dict[str, Any]:
-    """What was found out about the claim that another game is a twin, or else a near-twin.
+    """Checks the claim that another game is a twin (`claimed`), or else a near-twin. Returns the columns of its certificate.
 
-    `holds`: whether it is proved. Of a twin: no difference was found, and what solves it is what solves the original. Of a near-twin: it
-    asks the same seats for the same, says what is different, and something that solves the original does not solve it.
-    `compared`: what was, or which facts of the rules are others; `told`: how much of what is told at the start differs;
-    `same solutions`, `moved`: what solves both, and what does not, from and to.
+    `holds`: whether the claim is proved. A twin has no difference, and the solutions of the original. A near-twin asks the same seats for
+    the same, says what is different, and has another solution. `compared`: the extent of the comparison, or the facts of the rules that
+    differ. `told`: how many lines of the text at the start differ. `same solutions`, `moved`: the solutions of both, and the others,
+    from and to.
     """
     map = map_of(other)
-    shift, lines, new = moved(game, other, map), _lines(game), _lines(other)
+    shift, lines, new = solution_changes(game, other, map), _lines(game), _lines(other)
     if claimed:
-        found = check(game, other, map, states)
-        fault, compared = found.counterexample or "".join(_shift(shift)[:1]), found.how
+        result = check(game, other, map, states)
+        fault, compared = result.counterexample or "".join(_format_changes(shift)[:1]), result.how
         silent = f"none of the words {', '.join(old for old, _ in map.words.pairs)} is told" if map.words.pairs else ""
     else:
-        found = Check(asked_alike(game, other, map), 1, 0, complete=False)
-        fault = found.counterexample or ("" if shift else "what solves the one solves the other")
-        facts = changed(game, other, map)
+        result = Check(compare_questions(game, other, map), 1, 0, complete=False)
+        fault = result.counterexample or ("" if shift else "what solves the one solves the other")
+        facts = rule_changes(game, other, map)
         compared = "; ".join(facts) or "the texts alone"
         silent = "" if facts else "what is told is the same, so that nobody can know of the change"
     if not fault and lines == new and silent:
@@ -397,59 +408,52 @@ def certificate(game: Game[Any], other: Game[Any], claimed: bool, states: int = 
         "holds": not fault,
         "compared": compared,
         "told": f"{sum(line not in lines for line in new)} of {count(len(new), 'line')} differ",
-        "states": found.states,
-        "plays": found.plays,
+        "states": result.states,
+        "plays": result.plays,
         "same solutions": ", ".join(sorted(set(solutions(game)) - set(shift))),
-        "moved": "; ".join(_shift(shift)),
+        "moved": "; ".join(_format_changes(shift)),
         "counterexample": fault,
     }
 
 
 def _lines(game: Game[Any]) -> list[str]:
-    """What the seats that are asked first are told."""
+    """The lines of the first texts to the seats that move first."""
     state = game.start(_dice(0))
     return [line for seat in game.to_move(state) for line in told(game.observe(state, seat)).splitlines()]
 
 
-def asked_alike(game: Game[Any], other: Game[Any], map: Isomorphism) -> str:
-    """Whether the same seats are asked for the same at the start; what differs, in a line."""
-    state, there = game.start(_dice(0)), other.start(_dice(0))
-    asked = sorted(map.seat(seat) for seat in game.to_move(state))
-    if asked != sorted(other.to_move(there)):
-        return f"at the start: {list(other.to_move(there))} are to move there, not {asked}"
+def compare_questions(game: Game[Any], other: Game[Any], map: Isomorphism) -> str:
+    """The difference in seats to move, or in their action spaces, at the start, in a line; empty where there is none."""
+    state, twin_state = game.start(_dice(0)), other.start(_dice(0))
+    seats = sorted(map.seat(seat) for seat in game.to_move(state))
+    if seats != sorted(other.to_move(twin_state)):
+        return f"at the start: {list(other.to_move(twin_state))} are to move there, not {seats}"
     for seat in game.to_move(state):
         phase = game.observe(state, seat).phase
-        one = map.space(game.legal_actions(state, seat), phase).as_json()
-        if one != (found := other.legal_actions(there, map.seat(seat)).as_json()):
-            return f"at the start: what seat {seat} may do is {_short(found)} there, not {_short(one)}"
+        space = map.space(game.legal_actions(state, seat), phase).as_json()
+        if space != (twin_space := other.legal_actions(twin_state, map.seat(seat)).as_json()):
+            return f"at the start: what seat {seat} may do is {_short(twin_space)} there, not {_short(space)}"
     return ""
 
 
-def _shift(shift: Mapping[str, tuple[Any, Any]]) -> list[str]:
-    """What has moved, from and to, in words."""
-    found = []
+def _format_changes(shift: Mapping[str, tuple[Any, Any]]) -> list[str]:
+    """Each solution that moves, from and to, in words."""
+    texts = []
     for name, (one, other) in shift.items():
         if isinstance(one, Mapping) and isinstance(other, Mapping):
             keys = [key for key in {**one, **other} if not _alike(one.get(key), other.get(key))]
-            one, other = ({key: each[key] for key in keys if key in each} for each in (one, other))
-        found.append(f"{name}: from {spelled(one)} to {spelled(other)}")
-    return found
+            one, other = ({key: solution[key] for key in keys if key in solution} for solution in (one, other))
+        texts.append(f"{name}: from {format_fact(one)} to {format_fact(other)}")
+    return texts
 
 
-def spelled(value: Any) -> str:
+def format_fact(value: Any) -> str:
     """A fact in one line, the same in every run."""
     if isinstance(value, Mapping):
-        return (
-            ", ".join(f"{spelled(key)} {spelled(each)}" for key, each in sorted(value.items(), key=repr_of))
-            or "nothing"
-        )
+        items = sorted(value.items(), key=lambda item: format_fact(item[0]))
+        return ", ".join(f"{format_fact(key)} {format_fact(part)}" for key, part in items) or "nothing"
     if isinstance(value, frozenset | set):
-        return "{" + ", ".join(sorted(map(spelled, value))) + "}"
+        return "{" + ", ".join(sorted(map(format_fact, value))) + "}"
     if isinstance(value, tuple | list):
-        return " ".join(map(spelled, value))
+        return " ".join(map(format_fact, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def repr_of(item: tuple[Any, Any]) -> str:
-    """By what facts are sorted."""
-    return spelled(item[0])

@@ -1,7 +1,7 @@
-"""How a player behaves in a game's twins: does it stay the same in other clothes, and does it follow where the solution has moved?
+"""A player's behaviour in a game's twins: does it stay the same in other clothes, and does it follow a solution that moves?
 
-Behaviour is compared in matched situations: the same history, in the words and order of either game. All numbers are 0 to 1, but that
-who moves away from a solution is below 0.
+Behaviour is compared in the same situation of both games: the same history, in the words and order of either game. Invariance is
+between 0 and 1. Sensitivity is between -1 and 1, below 0 for a player who moves away from the solution.
 """
 
 from collections import Counter
@@ -29,38 +29,38 @@ from agon_twins.twin import Twin, map_of
 Mix = Mapping[Any, float]
 """Action -> its probability."""
 Behaviour = Callable[[Observation], Mix]
-"""What a player does in a situation; a model's is exact where it is weighed (agon.agents.reads)."""
+"""Observation -> the player's mix. A model's is exact if it has log-probabilities (agon.agents.reads)."""
 KINDS = ("words", "order", "scale", "frame")
-"""What a twin may change."""
+"""The kinds of changes in a twin."""
 METRICS: dict[str, Limits] = {"invariance": SHARE, "surface pull": SHARE, "sensitivity": (-1.0, 1.0)}
-"""What is measured, and its limits."""
+"""Metric -> its limits."""
 FIGURE = 20
-"""What a player who goes by figures puts in."""
+"""The number that the player `by_words` aims at."""
 
 
 @dataclass(frozen=True)
-class Made:
-    """A player that is made anew for every game, such as one that solves it."""
+class PlayerFactory:
+    """Makes a player for each game, such as its solver."""
 
     make: Callable[[Game[Any]], Behaviour]
 
 
-Player = Behaviour | Made
+Player = Behaviour | PlayerFactory
 Pair = tuple[Observation, Observation]
-"""What is seen in the game, and in its twin."""
+"""The observations of a situation in the game and in its twin."""
 
 
 class Situation(NamedTuple):
-    """Where a seat is asked: what has been done in the original before, in order."""
+    """A seat to move and the actions before, in the original game, in order."""
 
     history: tuple[Mapping[int, Any], ...]
     seat: int
     seed: int
-    """Of the table's dice."""
+    """The seed of the table's dice."""
 
 
-def sampled(script: Script, samples: int = 50) -> Behaviour:
-    """The behaviour of a script, from so many throws of its dice; exact where it throws none."""
+def sample_behaviour(script: Script, samples: int = 50) -> Behaviour:
+    """The behaviour of a script, estimated from `samples` throws of its dice; exact for a script without dice."""
 
     def mix(view: Observation) -> Mix:
         counts = Counter(script(view, seat_dice(number, view.seat)) for number in range(samples))
@@ -77,14 +77,15 @@ def _solver(game: Game[Any]) -> Behaviour:
     return behaviour
 
 
-SOLVER = Made(_solver)
-"""What solves a game, as its family says: `solver(game)` in twins.py. It does nothing (an empty mix) where it has no answer."""
+SOLVER = PlayerFactory(_solver)
+"""The solver of a game: `solver(game)` in its family's twins.py. Its mix is empty in situations without an answer."""
 
 
 def by_words(view: Observation) -> Mix:
-    """One who goes by words and figures: the option that is first in the alphabet; 20, or what is nearest; least for the first name.
+    """A player who decides by words and figures alone.
 
-    A family whose answers are others says it in twins.py.
+    It takes the first option in the alphabet, the number nearest to FIGURE, and the shares that grow with the alphabetical order of the
+    names. A family with other answers has its own `by_words` in twins.py.
     """
     if by_words := of_family(view.rules, "by_words"):
         mix: Mix = by_words(view)
@@ -101,9 +102,10 @@ def by_words(view: Observation) -> Mix:
 
 
 def by_position(view: Observation) -> Mix:
-    """One who goes by order: the first option; the more, the later its seat; least for the first in the list.
+    """A player who decides by order alone.
 
-    A family whose answers are others says it in twins.py.
+    It takes the first option, a number that grows with its seat, and the shares that grow with the order of the names. A family with
+    other answers has its own `by_position` in twins.py.
     """
     if by_position := of_family(view.rules, "by_position"):
         mix: Mix = by_position(view)
@@ -130,106 +132,106 @@ def _uneven(legal: Offer, ranks: Sequence[int]) -> tuple[float, ...]:
 
 
 PLAYERS: dict[str, Player] = {"solver": SOLVER, "by words": by_words, "by position": by_position}
-"""Players of whom it is known where they belong: the solver at (1, 1), the memorisers at (0, 0)."""
+"""Players with a place of their own: the solver is at (1, 1), the memorisers are at (0, 0)."""
 
 
 def situations(game: Game[Any], number: int, seed: int = 0, solver: Behaviour | None = None) -> list[Situation]:
-    """Situations of random matches, one drawn from each; a seed always gives the same.
+    """Situations of random matches, one from each match; a seed always gives the same.
 
-    `solver`: only those in which it has an answer; a match without any gives none.
+    `solver`: takes only situations with an answer of this solver; a match may then have none.
     """
-    drawn = []
+    choices = []
     for match in range(number):
         dice, all_of_match = Random(f"{seed} {match}"), list[Situation]()
         history: tuple[Mapping[int, Any], ...] = ()
         state = game.start(seat_dice(match, -1))
-        while asked := game.to_move(state):
-            for seat in asked:
+        while seats := game.to_move(state):
+            for seat in seats:
                 if solver is None or solver(game.observe(state, seat)):
                     all_of_match.append(Situation(history, seat, match))
-            actions = {seat: game.legal_actions(state, seat).example(dice) for seat in asked}
+            actions = {seat: game.legal_actions(state, seat).example(dice) for seat in seats}
             state, _ = game.step(state, actions)
             history = (*history, actions)
-        drawn += all_of_match[int(dice.random() * len(all_of_match)) :][:1]
-    return drawn
+        choices += all_of_match[int(dice.random() * len(all_of_match)) :][:1]
+    return choices
 
 
-def seen(game: Game[Any], situation: Situation, map: Isomorphism | None = None) -> Observation:
-    """What the seat sees there; in a twin of the situation's game, by its `map`."""
+def observe_situation(game: Game[Any], situation: Situation, map: Isomorphism | None = None) -> Observation:
+    """The seat's observation in a situation. `map`: the map of the game, if it is a twin of the situation's game."""
     map = map or Isomorphism()
     state = game.start(seat_dice(situation.seed, -1))
     for actions in situation.history:
-        done = {}
+        mapped = {}
         for seat, action in actions.items():
-            there = map.seat(seat)
-            done[there] = map.value(action, game.observe(state, there).phase)
-        state, _ = game.step(state, done)
+            twin_seat = map.seat(seat)
+            mapped[twin_seat] = map.value(action, game.observe(state, twin_seat).phase)
+        state, _ = game.step(state, mapped)
     return game.observe(state, map.seat(situation.seat))
 
 
 def distance(one: Mix, other: Mix) -> float:
-    """Total variation."""
+    """Total variation of two mixes."""
     return min(1.0, fsum(abs(one.get(action, 0) - other.get(action, 0)) for action in {*one, *other}) / 2)
 
 
-def _alike(in_game: Behaviour, in_twin: Behaviour, map: Isomorphism, pairs: Sequence[Pair]) -> list[float]:
-    """In each situation, 1 less the distance of what is done in the twin from what is done in the game."""
-    return [1 - distance(_mapped(in_game(view), map, view.phase), in_twin(there)) for view, there in pairs]
+def _invariances(in_game: Behaviour, in_twin: Behaviour, map: Isomorphism, pairs: Sequence[Pair]) -> list[float]:
+    """For each situation, 1 less the distance of the mix in the twin from that in the game."""
+    return [1 - distance(_mapped(in_game(view), map, view.phase), in_twin(twin_view)) for view, twin_view in pairs]
 
 
-def _followed(
+def _sensitivities(
     in_game: Behaviour, in_near: Behaviour, solver: tuple[Behaviour, Behaviour], map: Isomorphism, pairs: Sequence[Pair]
 ) -> list[float]:
-    """In each situation whose solution moved, how far the player has moved towards the new one, as a part of the way.
+    """For each situation whose solution moves, the player's move towards the new solution, as a part of the way.
 
-    1: it does what solves the near-twin; 0: it does in it what it does in the game. A move away from the solution is below 0, -1 at
-    the least. The way is the solver's, or the player's own, before or after, where this is longer.
+    1: its mix in the near-twin is the solution; 0: its mix is that in the game. A move away from the solution is below 0, -1 at
+    the least. The way is the longest of three distances from the new solution: the old solution's, the player's before, and after.
     """
     parts = []
-    for view, there in pairs:
-        target = solver[1](there)
+    for view, near_view in pairs:
+        target = solver[1](near_view)
         way = distance(_mapped(solver[0](view), map, view.phase), target)
         if way:
             before = distance(_mapped(in_game(view), map, view.phase), target)
-            after = distance(in_near(there), target)
+            after = distance(in_near(near_view), target)
             parts.append((before - after) / max(way, before, after))
     return parts
 
 
 def _pairs(game: Game[Any], other: Game[Any], where: Sequence[Situation]) -> list[Pair]:
-    """What is seen in both, where the situation can come up in both."""
+    """The observations of both games, for situations that exist in both."""
     pairs, map = [], map_of(other)
     for situation in where:
         with suppress(IllegalAction):
-            pairs.append((seen(game, situation), seen(other, situation, map)))
+            pairs.append((observe_situation(game, situation), observe_situation(other, situation, map)))
     return pairs
 
 
-def _at(player: Player, game: Game[Any]) -> Behaviour:
-    return player.make(game) if isinstance(player, Made) else player
+def _behaviour_in(player: Player, game: Game[Any]) -> Behaviour:
+    return player.make(game) if isinstance(player, PlayerFactory) else player
 
 
-def _anything(view: Observation) -> Mix:
-    """What chance does. Where options cannot be listed it hits nothing: it does what is like nothing in the game."""
-    listed = view.legal.listed() or (_NOTHING,)
-    return dict.fromkeys(listed, 1 / len(listed))
+def _uniform(view: Observation) -> Mix:
+    """Uniform play. Where the actions cannot be listed, its mix is on an action that no game has."""
+    options = view.legal.listed() or (_NOTHING,)
+    return dict.fromkeys(options, 1 / len(options))
 
 
 _NOTHING = object()
 
 
-def measured(players: Mapping[str, Player], solver: Player | None, name: str, number: int = 20) -> pd.DataFrame:
-    """Each player's measures in every twin and near-twin of a game that conf/twin declares, with interval, in long form.
+def measure_players(players: Mapping[str, Player], solver: Player | None, name: str, number: int = 20) -> pd.DataFrame:
+    """The metrics of each player in every twin and near-twin of a game that conf/twin declares, in long form.
 
-    Columns: player, game, twin, kind (what alone it changes: words, order, scale, frame, or the solution; several: all), metric
-    (invariance; surface pull, which is one less it under words or order alone; sensitivity), value, sd, n, low, high; `chance`,
-    what it would be if the player did anything in the other game; `solver`, what the solver's is. The solver is that of the
-    game's family where none is given; only situations that this one solves are measured. A situation that cannot come up in the
-    other game does not count. Raises AgonError where there is no solver.
+    Columns: player, game, twin, kind (the only change: words, order, scale, frame, or the solution; all: several changes), metric
+    (invariance; surface pull: 1 less the invariance under a change of words or order alone; sensitivity), value, sd, n, low, high,
+    chance (the value if the player played uniformly in the other game), solver (the solver's value). Without `solver` it is the one of
+    the game's family, and only situations that it solves count. A situation that the other game does not have does not count.
+    Raises AgonError where there is no solver.
     """
     game = load("game", name)
-    everybody = {"solver": solver or SOLVER} | dict(players)
-    in_game = {player: _once(_at(each, game)) for player, each in everybody.items()}
+    all_players = {"solver": solver or SOLVER} | dict(players)
+    in_game = {player: _cached(_behaviour_in(behaviour, game)) for player, behaviour in all_players.items()}
     where = situations(game, number, solver=None if solver else in_game["solver"])
     rows = list[dict[str, Any]]()
     for (of, twin), claim in claims().items():
@@ -237,21 +239,27 @@ def measured(players: Mapping[str, Player], solver: Player | None, name: str, nu
             continue
         other = load("game", f"{name}~{twin}")
         map, pairs = map_of(other), _pairs(game, other, where)
-        solves = in_game["solver"], _once(_at(everybody["solver"], other))
+        solves = in_game["solver"], _cached(_behaviour_in(all_players["solver"], other))
         kind = _kind(name, twin, claim.twin, other)
-        for player, each in everybody.items():
+        for player, behaviour in all_players.items():
             keys = {"player": player, "game": name, "twin": twin, "kind": kind}
-            there = solves[1] if player == "solver" else _at(each, other)
+            in_other = solves[1] if player == "solver" else _behaviour_in(behaviour, other)
             if claim.twin:
-                values, chance = (_alike(in_game[player], does, map, pairs) for does in (there, _anything))
+                values, chance = (
+                    _invariances(in_game[player], other_behaviour, map, pairs)
+                    for other_behaviour in (in_other, _uniform)
+                )
             else:
-                values, chance = (_followed(in_game[player], does, solves, map, pairs) for does in (there, _anything))
+                values, chance = (
+                    _sensitivities(in_game[player], other_behaviour, solves, map, pairs)
+                    for other_behaviour in (in_other, _uniform)
+                )
             rows += [keys | _row(claim.twin, kind, *both) for both in zip(values, chance, strict=True)]
     return _summary(pd.DataFrame(rows), players)
 
 
 def _kind(name: str, twin: str, claimed: bool, other: Game[Any]) -> str:
-    """What alone another game changes; several: all."""
+    """The only kind of change in another game; "all" for several."""
     settings = settings_of("game", f"{name}~{twin}")
     is_twin = isinstance(other, Twin)
     changes = [kind for kind in KINDS if settings.get(kind)] if is_twin else ["solution"]
@@ -259,7 +267,7 @@ def _kind(name: str, twin: str, claimed: bool, other: Game[Any]) -> str:
 
 
 def _row(is_twin: bool, kind: str, value: float, chance: float) -> dict[str, float]:
-    """The measures of one situation, and what chance gives there."""
+    """The metrics of one situation, and those of uniform play."""
     if not is_twin:
         return {"sensitivity": value, "sensitivity, chance": chance}
     row = {"invariance": value, "invariance, chance": chance}
@@ -268,46 +276,46 @@ def _row(is_twin: bool, kind: str, value: float, chance: float) -> dict[str, flo
     return row
 
 
-def _once(behaviour: Behaviour) -> Behaviour:
-    """The behaviour, asked once in every situation."""
-    known: dict[int, tuple[Observation, Mix]] = {}
+def _cached(behaviour: Behaviour) -> Behaviour:
+    """The behaviour, computed once for each observation."""
+    cache: dict[int, tuple[Observation, Mix]] = {}
 
     def mix(view: Observation) -> Mix:
-        if id(view) not in known:
-            known[id(view)] = view, behaviour(view)
-        return known[id(view)][1]
+        if id(view) not in cache:
+            cache[id(view)] = view, behaviour(view)
+        return cache[id(view)][1]
 
     return mix
 
 
 def _summary(rows: pd.DataFrame, players: Mapping[str, Player]) -> pd.DataFrame:
-    """The measures of the players, with what chance and the solver give."""
+    """The metrics of the players, with those of uniform play and of the solver."""
     keys = ["player", "game", "twin", "kind"]
-    rows = rows.reindex(columns=[*keys, *(f"{each}{mark}" for each in METRICS for mark in ("", ", chance"))])
+    rows = rows.reindex(columns=[*keys, *(f"{metric}{mark}" for metric in METRICS for mark in ("", ", chance"))])
     table = summary(rows, [*METRICS], keys, limits=METRICS)
-    by_chance = summary(rows, [f"{each}, chance" for each in METRICS], keys, intervals=False)
+    by_chance = summary(rows, [f"{metric}, chance" for metric in METRICS], keys, intervals=False)
     by_chance["metric"] = by_chance.metric.str.removesuffix(", chance")
     solved = table[table.player == "solver"].drop(columns="player")
-    for column, found, on in (("chance", by_chance, [*keys, "metric"]), ("solver", solved, [*keys[1:], "metric"])):
-        table = table.merge(found.rename(columns={"value": column})[[*on, column]], how="left", on=on)
+    for column, columns, on in (("chance", by_chance, [*keys, "metric"]), ("solver", solved, [*keys[1:], "metric"])):
+        table = table.merge(columns.rename(columns={"value": column})[[*on, column]], how="left", on=on)
     return table[table.player.isin(list(players))].reset_index(drop=True)
 
 
 def plane(table: pd.DataFrame) -> pd.DataFrame:
-    """One point for each player and game of `measured`: mean sensitivity, and the least invariance under any one twin.
+    """One point for each player and game of `measure_players`: mean sensitivity, and the least invariance under any one twin.
 
-    The least, because who goes by words is moved by no order, and who goes by order by no word. Near-twins that are clothed
-    otherwise as well count only where there are no others.
+    It is the least, because no order moves a player who decides by words, and no word one who decides by order. Near-twins in other
+    clothes count only if there are no others.
     """
     keys = table.groupby(["player", "game"])
-    least = keys.apply(lambda own: own[own.metric == "invariance"].value.min(), include_groups=False)
-    follows = keys.apply(lambda own: _near(own[own.metric == "sensitivity"]).value.mean(), include_groups=False)
+    least = keys.apply(lambda rows: rows[rows.metric == "invariance"].value.min(), include_groups=False)
+    follows = keys.apply(lambda rows: _near(rows[rows.metric == "sensitivity"]).value.mean(), include_groups=False)
     return pd.DataFrame({"invariance": least, "sensitivity": follows}).reset_index()
 
 
 def _near(rows: pd.DataFrame) -> pd.DataFrame:
-    alone = rows[rows.kind == "solution"]
-    return alone if len(alone) else rows
+    unclothed = rows[rows.kind == "solution"]
+    return unclothed if len(unclothed) else rows
 
 
 def _mapped(mix: Mix, map: Isomorphism, phase: str) -> Mix:

@@ -1,7 +1,7 @@
-"""A map between two games: what becomes of words, seats, options, payoffs and amounts.
+"""A map between two games: the images of words, seats, options, payoffs and amounts.
 
-Two games are isomorphic where players, actions and observations correspond one to one and payoffs up to a positive affine
-change (Harsanyi and Selten 1988, 3.4; Gabarro, Garcia and Serna 2011). Whether two games are, agon_twins.certificates says.
+Two games are isomorphic if players, actions and observations correspond one to one, and payoffs up to a positive affine
+change (Harsanyi and Selten 1988, 3.4; Gabarro, Garcia and Serna 2011). agon_twins.certificates checks whether two games are.
 """
 
 import re
@@ -21,26 +21,27 @@ from agon_twins.family import of_family
 Number = int | float | Fraction
 
 OWN = ("name", "variant", "rules")
-"""Fields of a game's rules that say which game it is, and are no words of it."""
+"""Fields of a game's rules that only name the game."""
 BY_SEAT = frozenset({"players"})
 """Fields of rules, phases and notes whose tuples are in seat order, in any game."""
 PAYOFFS = "payoffs"
-"""The field of facts whose numbers are payoffs; among amounts: payoffs are counted in another currency as well."""
+"""The field of facts whose numbers are payoffs. Among AMOUNTS: payoffs are counted in another currency as well."""
 REVERSED = ("(reversed)",)
-"""In the place of an order: all options are listed the other way round."""
-KEPT = 5_000
-"""A map keeps the images of at most so many texts, and of as many spaces, rules and events."""
+"""An order that lists all options the other way round."""
+CACHED = 5_000
+"""Most texts whose images a map keeps; the same for spaces, rules and events."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """A permutation of texts: whole words are exchanged, wherever they stand; what becomes of `stag` if it is a new word, too.
+    """A permutation of words, which it exchanges wherever they stand in a text.
 
-    A word may be of several parts (`Player 1`). Small words are exchanged with a capital, and in capitals, as well.
+    A word may have several parts (`Player 1`). Words in small letters are also exchanged with a capital, and in capitals. A new word
+    that stood in the text before becomes an old one: if `hare` becomes `stag`, then `stag` becomes `hare`.
     """
 
     pairs: tuple[tuple[str, str], ...] = ()
-    """Old and new. All new words must be different."""
+    """(old word, new word). All new words must be different."""
 
     def __post_init__(self) -> None:
         new_words: dict[str, str] = {}
@@ -53,15 +54,15 @@ class Words:
 
     def forth(self, text: str) -> str:
         """A text in the new words."""
-        return self._exchanged(text, self._table)
+        return self._exchange(text, self._table)
 
     def back(self, text: str) -> str:
         """A text in the old words."""
-        return self._exchanged(text, self.inverse._table)
+        return self._exchange(text, self.inverse._table)
 
     @cached_property
     def inverse(self) -> "Words":
-        """The other way round."""
+        """The inverse permutation."""
         return Words(tuple((new, old) for old, new in self.pairs))
 
     @cached_property
@@ -76,18 +77,18 @@ class Words:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        several = sorted((word for word in self._table if not re.fullmatch(r"\w+", word)), key=len, reverse=True)
-        whole = "|".join(map(re.escape, several))
-        return re.compile(rf"(?<!\w)(?:{whole})(?!\w)|\w+" if whole else r"\w+")
+        phrases = sorted((word for word in self._table if not re.fullmatch(r"\w+", word)), key=len, reverse=True)
+        pattern = "|".join(map(re.escape, phrases))
+        return re.compile(rf"(?<!\w)(?:{pattern})(?!\w)|\w+" if pattern else r"\w+")
 
-    def _exchanged(self, text: str, table: Mapping[str, str]) -> str:
+    def _exchange(self, text: str, table: Mapping[str, str]) -> str:
         if not self.pairs:
             return text
         return table.get(text) or self._pattern.sub(lambda word: table.get(word[0], word[0]), text)
 
 
 def _permutation(table: Mapping[str, str]) -> dict[str, str]:
-    """`table` as a permutation: the last new word of a chain becomes its first old one."""
+    """`table`, closed to a permutation: the last new word of a chain becomes its first old one."""
     back = {new: old for old, new in table.items()}
     closed = dict(table)
     for last in back.keys() - table.keys():
@@ -100,17 +101,17 @@ def _permutation(table: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Isomorphism:
-    """What becomes of seats, actions, observations and payoffs of one game in another."""
+    """A map of seats, actions, observations and payoffs of one game to those of another."""
 
     words: Words = Words()
     seats: tuple[int, ...] = ()
-    """Where each seat sits in the other game; empty: where it sat."""
+    """The new seat of each seat; empty: no seat moves."""
     names: tuple[str, ...] = ()
-    """What the seats are called, in order; needed where they move."""
+    """The names of the seats, in order; only for maps that move seats."""
     words_first: bool = False
-    """Whether words are exchanged before seats move, as on the way back."""
+    """Whether words are exchanged before seats move, as in an inverse."""
     order: tuple[str, ...] = ()
-    """The options in the order in which they are listed, in their old words; empty: as they were."""
+    """The new order of the options, in their old words; empty: the old order."""
     factor: Number = 1
     """A payoff x becomes factor x + shift."""
     shift: Number = 0
@@ -121,7 +122,7 @@ class Isomorphism:
     by_seat: frozenset[str] = BY_SEAT
     """Fields of rules, phases and notes whose tuples are in seat order."""
     _images: dict[tuple[int, str], tuple[Any, Any]] = field(init=False, repr=False, compare=False, default_factory=dict)
-    """By its id, and what it is, a value and what it becomes: rules and events come again in every state."""
+    """(id of a value, its phase or field) -> the value and its image. Rules and events come again in every state."""
 
     def __post_init__(self) -> None:
         if sorted(self.seats) != list(range(len(self.seats))):
@@ -136,11 +137,11 @@ class Isomorphism:
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Isomorphism, tuple(getattr(self, each.name) for each in fields(self) if each.init)
+        return Isomorphism, tuple(getattr(self, item.name) for item in fields(self) if item.init)
 
     @cached_property
     def inverse(self) -> "Isomorphism":
-        """The way back. Without the order of options, which is not needed where actions are meant."""
+        """The inverse map. It has no order of options, as it maps actions and not lists."""
         return replace(
             self,
             words=self.words.inverse,
@@ -158,15 +159,15 @@ class Isomorphism:
 
     @cached_property
     def _new_names(self) -> Words:
-        """What becomes of the seats' names where seats move."""
+        """The exchange of the seats' names, where seats move."""
         return Words(tuple((name, self.names[seat]) for name, seat in zip(self.names, self.seats, strict=False)))
 
     def seat(self, seat: int) -> int:
-        """Where a seat sits in the other game; PUBLIC stays."""
+        """The new seat of a seat; PUBLIC stays."""
         return self.seats[seat] if self.seats and seat != PUBLIC else seat
 
     def listed(self, options: Sequence[str]) -> tuple[str, ...]:
-        """Options, in their old words, in the order of the other game. Raises AgonError where that names others."""
+        """Options, in their old words, in the order of the other game. Raises AgonError where `order` names others."""
         if self.order == REVERSED:
             return tuple(reversed(options))
         if self.order and set(self.order) != set(options):
@@ -175,8 +176,8 @@ class Isomorphism:
 
     @cached_property
     def text(self) -> Callable[[str], str]:
-        """Says a text in the other game's words."""
-        return lru_cache(KEPT)(self._text)
+        """A function from a text to the text in the other game's words."""
+        return lru_cache(CACHED)(self._text)
 
     def _text(self, text: str) -> str:
         if not self.seats:
@@ -185,24 +186,24 @@ class Isomorphism:
         return second.forth(first.forth(text))
 
     def by_seats(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """What is in seat order, in that of the other game."""
+        """Values in seat order, reordered by the new seats."""
         return tuple(values[self.seats.index(seat)] for seat in range(len(values))) if self.seats else tuple(values)
 
     def paid(self, payoffs: Sequence[float]) -> tuple[float, ...]:
-        """Points of each seat."""
-        return self.by_seats([self._payoff(each) for each in payoffs])
+        """Payoffs in seat order, in the other game's points and seats."""
+        return self.by_seats([self._payoff(points) for points in payoffs])
 
     def _payoff(self, points: float) -> float:
         exact = self.factor * _exact(points) + self.shift
         return int(exact) if exact == int(exact) and type(points) is int else float(exact)
 
     def view(self, view: Observation) -> Observation:
-        """What the seat sees there."""
+        """The seat's observation in the other game."""
         return Observation(
             seat=self.seat(view.seat),
             round=view.round,
             legal=None if view.legal is None else self.space(view.legal, view.phase),
-            past=tuple([self._happened(each, view.seat, view.phase) for each in view.past]),
+            past=tuple([self._past_entry(entry, view.seat, view.phase) for entry in view.past]),
             rules=self.rules_of(view),
             phase=view.phase,
             role=self.text(view.role) if view.role else "",
@@ -210,14 +211,14 @@ class Isomorphism:
         )
 
     def rules_of(self, view: Observation) -> Any:
-        """The rules that a view tells, as it tells them there."""
-        return self._once(view.rules, self.rules)
+        """The image of the rules of a view."""
+        return self._cached(view.rules, self.rules)
 
     def rules(self, rules: Any, _: str = "") -> Any:
-        """Public rules of a game, without what the game is called."""
+        """The image of public rules; the game's own name stays."""
         if isinstance(rules, Game):
-            game, left = restated(rules, self)
-            return left._dataclass(game, "", OWN)
+            game, rest = restated(rules, self)
+            return rest._dataclass(game, "", OWN)
         if is_dataclass(rules) and not isinstance(rules, type):
             return self._dataclass(rules, "", OWN)
         if isinstance(rules, tuple) and hasattr(rules, "_fields"):
@@ -226,8 +227,8 @@ class Isomorphism:
         return self.value(rules)
 
     def space(self, space: Space, phase: str) -> Space:
-        """What may be answered in a phase."""
-        image: Space = self._once(space, self._space, phase)
+        """The image of an action space in a phase."""
+        image: Space = self._cached(space, self._space, phase)
         return image
 
     def _space(self, space: Space, phase: str) -> Space:
@@ -237,9 +238,9 @@ class Isomorphism:
         return image
 
     def value(self, value: Any, what: str = "") -> Any:
-        """An action, a fact, or anything made of texts, numbers and the like; `what` is its phase, or the name of its field."""
+        """The image of an action, a fact, or any value of texts and numbers. `what`: its phase, or the name of its field."""
         kind: type = type(value)
-        return _change(kind)(self, value, what)
+        return _changer(kind)(self, value, what)
 
     def _number(self, value: Any, what: str) -> Any:
         if what == PAYOFFS:
@@ -251,65 +252,65 @@ class Isomorphism:
         return Event(event.phase, seat, self.value(event.value, event.phase))
 
     def _sequence(self, value: Any, what: str) -> Any:
-        images = [self.value(each, what) for each in value]
+        images = [self.value(item, what) for item in value]
         moves = what in self.by_seat and len(images) == len(self.seats)
         return type(value)(self.by_seats(images) if moves else images)
 
     def _set(self, value: Any, what: str) -> Any:
-        return type(value)(self.value(each, what) for each in value)
+        return type(value)(self.value(item, what) for item in value)
 
     def _named_tuple(self, value: Any, what: str) -> Any:
-        return type(value)(*(self._field(each, name, what) for name, each in zip(value._fields, value, strict=True)))
+        return type(value)(*(self._field(part, name, what) for name, part in zip(value._fields, value, strict=True)))
 
     def _mapping(self, value: Any, what: str) -> Any:
-        items = {self.value(key): self._field(each, str(key), what) for key, each in value.items()}
+        items = {self.value(key): self._field(part, str(key), what) for key, part in value.items()}
         return type(value)(items) if isinstance(value, dict) else items
 
     def _field(self, value: Any, name: str, what: str) -> Any:
-        """A part of what `what` says: all numbers in amounts are amounts, whatever the parts are called."""
+        """The image of a part of a value. All numbers inside an amount are amounts, whatever the name of the part."""
         return self.value(value, what if what == PAYOFFS or what in self.amounts else name)
 
     def _facts(self, value: Any, what: str) -> Any:
-        return self._once(value, self._dataclass, what)
+        return self._cached(value, self._dataclass, what)
 
-    def _dataclass(self, value: Any, what: str, left: Sequence[str] = ()) -> Any:
-        names = [each.name for each in fields(value) if each.init and each.name not in left]
+    def _dataclass(self, value: Any, what: str, skipped: Sequence[str] = ()) -> Any:
+        names = [item.name for item in fields(value) if item.init and item.name not in skipped]
         new = {name: self._field(getattr(value, name), name, what) for name in names}
-        changes = {name: each for name, each in new.items() if each != getattr(value, name)}
+        changes = {name: item for name, item in new.items() if item != getattr(value, name)}
         if "digest" in new:  # a hash of the facts, by which they are compared
             changes["digest"] = f"{value.digest} {self._digest}"
         return replace(value, **changes) if changes else value
 
-    def _happened(self, each: Any, seat: int, phase: str) -> Any:
-        """An event; or a round, in which the own action comes first."""
-        if isinstance(each, Event):
-            return self._once(each, self._event)
-        if not isinstance(each, tuple) or not self.seats:
-            return self.value(each, phase)
-        own = 0 if seat == PUBLIC else seat
-        there = self.seat(own) if seat != PUBLIC else 0
-        row = self.by_seats((*each[1 : own + 1], each[0], *each[own + 1 :]))
-        return self.value((row[there], *row[:there], *row[there + 1 :]), phase)
+    def _past_entry(self, entry: Any, seat: int, phase: str) -> Any:
+        """The image of an event, or of a round, whose first action is the seat's own."""
+        if isinstance(entry, Event):
+            return self._cached(entry, self._event)
+        if not isinstance(entry, tuple) or not self.seats:
+            return self.value(entry, phase)
+        place = 0 if seat == PUBLIC else seat
+        new_place = self.seat(place) if seat != PUBLIC else 0
+        row = self.by_seats((*entry[1 : place + 1], entry[0], *entry[place + 1 :]))
+        return self.value((row[new_place], *row[:new_place], *row[new_place + 1 :]), phase)
 
-    def _once(self, value: Any, change: Callable[[Any, str], Any], what: str = "") -> Any:
-        """What `change` makes of a value, computed once for it."""
+    def _cached(self, value: Any, change: Callable[[Any, str], Any], what: str = "") -> Any:
+        """`change(value, what)`, computed once for each value."""
         image = self._images.get((id(value), what))
         if image is None:
-            if len(self._images) >= KEPT:
+            if len(self._images) >= CACHED:
                 self._images.clear()
             image = self._images[id(value), what] = value, change(value, what)
         return image[1]
 
 
 def restated(game: Game[Any], map: Isomorphism) -> tuple[Game[Any], Isomorphism]:
-    """The game with as much of a map done to it as its family can say in its settings, and what is left of the map."""
+    """The game changed by the part of a map that its family's settings can express, and the rest of the map."""
     restate = of_family(game, "restated")
     return restate(game, map) if restate else (game, map)
 
 
 @cache
-def _change(kind: type) -> Callable[[Isomorphism, Any, str], Any]:
-    """How a map changes values of a type; looked up once for each type."""
+def _changer(kind: type) -> Callable[[Isomorphism, Any, str], Any]:
+    """The method of a map for values of a type."""
     if issubclass(kind, str):
         return lambda map, value, what: map.text(value)
     if issubclass(kind, int | float | Fraction) and kind is not bool:
@@ -331,12 +332,12 @@ def _change(kind: type) -> Callable[[Isomorphism, Any, str], Any]:
 
 @lru_cache(maxsize=4096, typed=True)
 def _exact(value: Number) -> Fraction:
-    """The number as it is written: 0.1 is a tenth."""
+    """The exact value of a number as it is written: 0.1 is a tenth."""
     return value if isinstance(value, Fraction) else Fraction(str(value))
 
 
 def _like(value: Number, old: Number) -> Any:
-    """An exact number as a game writes it: whole ones as `int`, but where it was a float."""
+    """An exact number in the type of the old one: a float stays a float, other whole numbers become `int`."""
     if isinstance(old, float):
         return float(value)
     exact = Fraction(value)

@@ -1,4 +1,4 @@
-"""GAME~NAME: the games that conf/twin says are made of another. agon asks for them by its entry points `agon.games`."""
+"""GAME~NAME: the games that conf/twin makes of other games. agon finds this module by its entry points `agon.games`."""
 
 import functools
 import re
@@ -31,14 +31,14 @@ class Twins(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Claim(NamedTuple):
-    """What conf/twin says of a game and another that is made of it."""
+    """An entry of conf/twin: a game that is made of another."""
 
     twin: bool
-    """Whether it is said to be a twin, or else a near-twin."""
+    """Whether the claim is a twin, or else a near-twin."""
     changes: dict[str, Any]
-    """What is changed."""
+    """The changed settings."""
     also: tuple[str, ...]
-    """Games of which the same is said."""
+    """Other games with the same claim."""
     small: dict[str, Any]
     """Settings that make the game small."""
 
@@ -46,7 +46,7 @@ class Claim(NamedTuple):
 @functools.cache
 def claims(conf: Path = CONF) -> dict[tuple[str, str], Claim]:
     """All that conf/twin declares, by game and name. Raises AgonError."""
-    known: dict[tuple[str, str], Claim] = {}
+    claims_by_name: dict[tuple[str, str], Claim] = {}
     compose_together({"twin": names("twin", conf)}, conf)
     for file in names("twin", conf):
         try:
@@ -58,32 +58,35 @@ def claims(conf: Path = CONF) -> dict[tuple[str, str], Claim]:
             raise AgonError(f"conf/twin/{file}.yaml: also: {strange[0]} is no setting of {' or '.join(sorted(files))}")
         for is_twin, section in ((True, declared.twins), (False, declared.near)):
             for game, (name, changes) in product(declared.of, section.items()):
-                if (game, name) in known:
+                if (game, name) in claims_by_name:
                     raise AgonError(f"conf/twin/{file}.yaml: {game} has another twin that is called {name}: rename one")
-                known[game, name] = Claim(is_twin, changes, tuple(declared.also), declared.small)
-    return known
+                claims_by_name[game, name] = Claim(is_twin, changes, tuple(declared.also), declared.small)
+    return claims_by_name
 
 
 def made_of(game: str, conf: Path = CONF) -> dict[str, str]:
-    """The twins and near-twins of a game: name -> what it is."""
+    """The twins and near-twins of a game: name -> its kind, in words."""
     kinds = {True: "the same game", False: "another game, which looks like it"}
     return {name: kinds[claim.twin] for (of, name), claim in claims(conf).items() if game in (of, *claim.also)}
 
 
 def settings(game: str, name: str, conf: Path = CONF, more: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The settings of a game's twin, and `more` of the game's; a file's twins are those of all its settings. Raises AgonError."""
-    known, bare = claims(conf), game.partition("~")[0]
-    claim = known.get((bare, name)) or known.get((bare.partition("/")[0], name))
-    claim = claim or next((each for (_, twin), each in known.items() if twin == name and bare in each.also), None)
+    """The settings of a game's twin. `more`: further settings of the game. A file's twins are those of all its settings.
+
+    Raises AgonError for a name that conf/twin does not declare.
+    """
+    declared, bare = claims(conf), game.partition("~")[0]
+    claim = declared.get((bare, name)) or declared.get((bare.partition("/")[0], name))
+    claim = claim or next((other for (_, twin), other in declared.items() if twin == name and bare in other.also), None)
     if claim is None:
-        others = [twin for of, twin in known if of in (bare, bare.partition("/")[0])]
+        others = [twin for of, twin in declared if of in (bare, bare.partition("/")[0])]
         raise AgonError(f"game {bare} has no twin {name!r} in conf/twin: {offered(name, others)}")
-    described, changes = settings_of("game", game, conf) | (more or {}), dict(claim.changes)
-    variant = {"variant": f"{described.get('variant')}~{name}"}
+    game_settings, changes = settings_of("game", game, conf) | (more or {}), dict(claim.changes)
+    variant = {"variant": f"{game_settings.get('variant')}~{name}"}
     if "settings" in changes and "~" in game:
         raise AgonError(f"game {game}~{name}: {name} changes settings, so it comes first: {bare}~{name}")
-    described = described | changes.pop("settings", {})
-    return {"_target_": TWIN, "of": described, **variant, **changes} if changes else described | variant
+    game_settings = game_settings | changes.pop("settings", {})
+    return {"_target_": TWIN, "of": game_settings, **variant, **changes} if changes else game_settings | variant
 
 
 def smaller(game: str, name: str, conf: Path = CONF) -> tuple[Game[Any], Game[Any]] | None:

@@ -1,4 +1,4 @@
-"""Twins: the same game in other clothes, made of a game and a map."""
+"""Twins: a game and a map make the same game in other clothes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,19 +14,19 @@ from agon_twins.family import of_family
 from agon_twins.isomorphism import BY_SEAT, PAYOFFS, REVERSED, Isomorphism, Words, restated
 
 HEAD = "# Rules\n"
-"""The heading below which a frame is put."""
+"""The heading above a frame."""
 
 
 @dataclass(frozen=True)
 class OtherWords:
-    """How the texts of a game are worded in its twin (agon.games.base.Wording)."""
+    """The wording of a twin's texts (agon.games.base.Wording)."""
 
     words: Isomorphism
     """The words alone."""
     frame: str = ""
-    """What comes first in the rules."""
+    """The first sentences of the rules."""
     under: "OtherWords | None" = None
-    """The wording of the game beneath, where that is a twin as well."""
+    """The wording of the game beneath, if that is a twin too."""
 
     @property
     def literal(self) -> bool:
@@ -34,7 +34,7 @@ class OtherWords:
         return not self.words.words.pairs and (self.under is None or self.under.literal)
 
     def __call__(self, render: Callable[..., str], *values: Any) -> str:
-        """The text that `render` makes of values in the words of the game beneath, in the twin's words."""
+        """Renders values in the words of the game beneath, and returns the text in the twin's words."""
         text = self.words.words.forth(render(*map(self._beneath, values)))
         return text.replace(HEAD, f"{HEAD}{self.frame}\n", 1) if self.frame else text
 
@@ -46,7 +46,7 @@ class OtherWords:
 
 @dataclass(frozen=True)
 class Twin(Game[Any]):
-    """A game in other clothes: `of` is played beneath, and all that goes in and out is mapped. `dressed` makes it."""
+    """A game in other clothes: it steps `of` beneath, and maps every input and output. `make_twin` makes it."""
 
     of: Game[Any]
     map: Isomorphism
@@ -57,52 +57,52 @@ class Twin(Game[Any]):
     rules: int = field(init=False)
     players: tuple[str, ...] = field(init=False, repr=False)
     beneath: Game[Any] = field(init=False, repr=False, compare=False)
-    """The game that is played: `of`, restated as far as its settings can say the map."""
-    left: Isomorphism = field(init=False, repr=False, compare=False)
-    """What is left of the map."""
+    """The game that is stepped: `of`, changed by the part of the map that its settings can express."""
+    residual: Isomorphism = field(init=False, repr=False, compare=False)
+    """The rest of the map."""
     wording: OtherWords | None = field(init=False, repr=False, compare=False)
     _legal: dict[int, tuple[Any, Space]] = field(init=False, repr=False, compare=False, default_factory=dict)
-    """Seat -> the state that it was asked of last, and what it may do there: each step asks several times."""
+    """Seat -> its last state and the action space there. Each step asks for it several times."""
 
     def __post_init__(self) -> None:
         if self.map.seats and len(self.map.seats) != self.of.seats:
             raise AgonError(
                 f"order: seats {list(self.map.seats)} is no permutation of the {self.of.seats} seats of {self.of.name}"
             )
-        beneath, left = (self.of, self.map) if isinstance(self.of, Twin) else restated(self.of, self.map)
-        if left.shift and beneath.fixed_rounds is None:
+        beneath, residual = (self.of, self.map) if isinstance(self.of, Twin) else restated(self.of, self.map)
+        if residual.shift and beneath.fixed_rounds is None:
             raise AgonError(
                 f"scale: {self.of.name} has no fixed number of rounds: points that are added decide how long to play"
             )
         under = beneath.wording if isinstance(beneath, Twin) else None
-        reworded = left.words.pairs or self.frame
+        has_new_words = residual.words.pairs or self.frame
         for name, value in {
             "name": self.of.name,
             "seats": self.of.seats,
             "rules": self.of.rules,
             "beneath": beneath,
-            "left": left,
-            "wording": OtherWords(Isomorphism(left.words), self.frame, under) if reworded else under,
-            "players": left.by_seats([left.text(each) for each in beneath.players]),
+            "residual": residual,
+            "wording": OtherWords(Isomorphism(residual.words), self.frame, under) if has_new_words else under,
+            "players": residual.by_seats([residual.text(name) for name in beneath.players]),
         }.items():
             object.__setattr__(self, name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return dressed, (self.of, self.map, self.variant, self.frame)
+        return make_twin, (self.of, self.map, self.variant, self.frame)
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
         """Those of the game beneath."""
-        return self.left.by_seats([self.left.text(each) for each in self.beneath.roles])
+        return self.residual.by_seats([self.residual.text(role) for role in self.beneath.roles])
 
     @cached_property
     def tested(self) -> Sequence[int]:
         """Those of the game beneath."""
-        return tuple(sorted(map(self.left.seat, self.beneath.tested)))
+        return tuple(sorted(map(self.residual.seat, self.beneath.tested)))
 
     @cached_property
     def everybody(self) -> Game[Any]:
-        """The twin of a game in which no seat is singled out."""
+        """The twin of the game without seats under test."""
         return replace(self, of=self.of.everybody) if self.tested else self
 
     @cached_property
@@ -114,7 +114,7 @@ class Twin(Game[Any]):
     def normal_form(self) -> Any:
         """As beneath, in other words; named as the twin."""
         form: Any = self.beneath.normal_form
-        return None if form is None else replace(self.left.rules(form), variant=self.variant)
+        return None if form is None else replace(self.residual.rules(form), variant=self.variant)
 
     @cached_property
     def fixed_rounds(self) -> int | None:
@@ -136,16 +136,19 @@ class Twin(Game[Any]):
 
     def to_move(self, state: Any) -> tuple[int, ...]:
         """The same players, where they sit now."""
-        return tuple(sorted(map(self.left.seat, self.beneath.to_move(state))))
+        return tuple(sorted(map(self.residual.seat, self.beneath.to_move(state))))
 
     def legal_actions(self, state: Any, seat: int) -> Space:
         """The same actions in other clothes."""
-        known = self._legal.get(seat)
-        if known is None or known[0] is not state:
-            own = self._seat_beneath(seat)
-            phase = self.beneath.observe(state, own).phase
-            known = self._legal[seat] = state, self.left.space(self.beneath.legal_actions(state, own), phase)
-        return known[1]
+        cached = self._legal.get(seat)
+        if cached is None or cached[0] is not state:
+            seat_beneath = self._seat_beneath(seat)
+            phase = self.beneath.observe(state, seat_beneath).phase
+            cached = self._legal[seat] = (
+                state,
+                self.residual.space(self.beneath.legal_actions(state, seat_beneath), phase),
+            )
+        return cached[1]
 
     def observe(self, state: Any, seat: int) -> Observation:
         """The same in other clothes."""
@@ -158,37 +161,39 @@ class Twin(Game[Any]):
     def step(self, state: Any, actions: Mapping[int, Any]) -> tuple[Any, tuple[float, ...]]:
         """The same step, with its payoffs. Raises IllegalAction."""
         refuse_illegal(self, state, actions)
-        meant = {}
+        actions_beneath = {}
         for seat, action in actions.items():
-            own = self._seat_beneath(seat)
-            meant[own] = self.left.inverse.value(action, self.beneath.observe(state, own).phase)
-        state, payoffs = self.beneath.step(state, dict(sorted(meant.items())))
-        return state, self.left.paid(payoffs)
+            seat_beneath = self._seat_beneath(seat)
+            actions_beneath[seat_beneath] = self.residual.inverse.value(
+                action, self.beneath.observe(state, seat_beneath).phase
+            )
+        state, payoffs = self.beneath.step(state, dict(sorted(actions_beneath.items())))
+        return state, self.residual.paid(payoffs)
 
     def notes(self, state: Any) -> Sequence[Note]:
         """Those of the game beneath."""
         return tuple(
-            (self.left.seat(seat), what, self.left.value(value, what))
+            (self.residual.seat(seat), what, self.residual.value(value, what))
             for seat, what, value in self.beneath.notes(state)
         )
 
     def secrets(self, seat: int) -> tuple[str, ...]:
         """The same in other words."""
-        return tuple(map(self.left.text, self.beneath.secrets(self._seat_beneath(seat))))
+        return tuple(map(self.residual.text, self.beneath.secrets(self._seat_beneath(seat))))
 
     def seat_facts(self, seat: int) -> dict[str, Any]:
         """Those of the game beneath."""
         facts = self.beneath.seat_facts(self._seat_beneath(seat))
-        return {what: value if what == "win" else self.left.value(value, what) for what, value in facts.items()}
+        return {what: value if what == "win" else self.residual.value(value, what) for what, value in facts.items()}
 
     def _seat_beneath(self, seat: int) -> int:
-        return self.left.inverse.seat(seat)
+        return self.residual.inverse.seat(seat)
 
     def _view(self, view: Observation) -> Observation:
-        return self.left.view(view)._replace(wording=self.wording)
+        return self.residual.view(view)._replace(wording=self.wording)
 
 
-def dressed(of: Game[Any], map: Isomorphism, variant: str, frame: str = "") -> Twin:
+def make_twin(of: Game[Any], map: Isomorphism, variant: str, frame: str = "") -> Twin:
     """A twin that belongs to the family of the game: the family's texts, scripts and pages are the twin's."""
     original = of
     while isinstance(original, Twin):
@@ -203,7 +208,7 @@ def _twin_class(family: type[Game[Any]]) -> type[Twin]:
 
 
 def map_of(game: Game[Any]) -> Isomorphism:
-    """The map that a game was made by of another; a game that is no twin has its words, order and points from the other."""
+    """The map of a twin; the identity for any other game."""
     return game.map if isinstance(game, Twin) else Isomorphism()
 
 
@@ -216,13 +221,12 @@ def twin(
     scale: dict[Literal["payoffs", "plus", "amounts", "by"], Any] | None = None,
     frame: str = "",
 ) -> Twin:
-    """A twin of a game, as conf says it.
+    """A twin of a game, from the settings of conf.
 
-    `words`: old -> new. `order`: actions, a list of options or `reversed`; seats, where each seat sits now. `scale`: payoffs,
-    by how much they are multiplied, and what is then added to each (plus); and by, a whole number by which all amounts are
-    multiplied. Which fields of rules and phases are amounts (`payoffs` may be among them), the family says, or `amounts` does.
-    `frame`: a sentence or two before the rules.
-    Raises AgonError for what cannot be a twin.
+    `words`: old -> new. `order`: actions, a list of options or `reversed`; seats, the new seat of each seat. `scale`: payoffs, the
+    factor of all payoffs; plus, the number that is then added to each; by, a whole number by which all amounts are multiplied; amounts,
+    the fields of rules and phases that are amounts, instead of the family's (`payoffs` may be among them).
+    `frame`: a sentence or two before the rules. Raises AgonError for a map that makes no twin.
     """
     order, scale = order or {}, scale or {}
     actions, seats = order.get("actions", ()), tuple(order.get("seats", ()))
@@ -246,4 +250,4 @@ def twin(
         by_seat=BY_SEAT | of_family(of, "BY_SEAT", frozenset()),
     )
     note = f"All amounts are multiples of {unit}." if unit > 1 else ""
-    return dressed(of, map, variant, " ".join(filter(None, (frame, note))))
+    return make_twin(of, map, variant, " ".join(filter(None, (frame, note))))

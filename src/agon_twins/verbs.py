@@ -18,12 +18,12 @@ def certify_twins(out: str) -> int:
     import pandas as pd
 
     from agon.turns import write_table
-    from agon_twins.certificates import certified
+    from agon_twins.certificates import all_certificates
 
     path, rows = outside_data(out), []
     if path.exists() and (not path.is_file() or path.read_bytes()[:18] != b"game,setting,twin,"):
         raise AgonError(f"--out {out} is there, and holds no certificates: name another file")
-    for row in certified():
+    for row in all_certificates():
         rows.append(row)
         if not row["holds"]:
             name = f"{row['game']} {row['setting']}~{row['twin']}"

@@ -17,7 +17,7 @@ from agon.turns import marked_partial, read, read_games, tidy, typed
 from agon_design.compare import _counts, compare, rate
 from agon_design.differences import DRAWN
 from agon_design.power import variances
-from agon_design.words import condition_told
+from agon_design.words import explain_condition
 
 
 def test_conditions_are_compared_within_what_they_share():
@@ -40,7 +40,7 @@ def test_what_is_left_out_and_what_was_void_is_said():
     assert "in 1 match two of the conditions sit at the table" in told and "cot: 7 matches, 28 answers, 1 void" in told
 
 
-def test_conditions_that_both_lack_a_metric_are_named_beside_those_that_have_it():
+def test_conditions_without_a_metric_are_named():
     mute = [(name, "uniform", "----", "CCCC") for name in ("spp", "srep")]
     found = compare(together(*PLAYED_ROWS, *mute), TABLE, "cooperation_rate", "agent:zs,cot,spp,srep")
     assert list(found.pairs["first"] + found.pairs["second"]) == ["zscot"]
@@ -407,4 +407,4 @@ def test_compare_names_the_answers_that_were_cut_off():
     sides = turns[turns.seat == 0][["match", "seat"]].drop_duplicates()
     units = sides[["match"]].assign(condition="zs")
     [row] = _counts(turns, sides, units, ["zs"]).itertuples()
-    assert condition_told(row).endswith("2 cut off")
+    assert explain_condition(row).endswith("2 cut off")

@@ -42,7 +42,7 @@ def test_agents_are_compared_within_models_and_models_within_agents():
     )  # what plays with the same model, whichever that is, is shared
 
 
-def test_cells_vary_as_recorded_ones_that_are_alike_and_what_is_assumed_is_said():
+def test_cells_have_variances_of_like_records_or_assumed_ones():
     known = varying(grim=4.0, uniform=100.0)
     cells = design(planned(), known).cells.set_index(["agent", "opponent"])
     assert cells.variance["zs", "grim"] == 4.0 and cells.basis["zs", "grim"] == "game variant opponent"
@@ -51,7 +51,7 @@ def test_cells_vary_as_recorded_ones_that_are_alike_and_what_is_assumed_is_said(
     assert set(design(planned(), known.assign(df=1)).cells.basis) == {"assumed"}  # too few to be believed
 
 
-def test_the_difference_that_is_said_is_found_in_80_percent_of_drawn_experiments():
+def test_the_smallest_difference_is_found_in_80_percent_of_experiments():
     spreads = {"grim": 1.0, "tit_for_tat": 3.0, "uniform": 6.0}
     made = design(planned(4), varying(**{name: spread**2 for name, spread in spreads.items()}))
     [least] = made.comparisons().detectable
@@ -93,7 +93,7 @@ def test_strata_count_alike_if_asked_for():
     assert difference(cells).difference == pytest.approx((1.5 + 3 * 2.5) / 4)
 
 
-def test_recorded_cells_are_those_that_a_design_has_where_seats_are_under_test():
+def test_recorded_and_planned_cells_agree_on_seats_under_test():
     pairing = {"games": ["prisoner3"], "seats": [["magic_defector", "magic_selfish"], ["uniform"], ["uniform"]]}
     matches = plan({"name": "played", "repetitions": 2, "pairings": [pairing]})
     cell = ["game", "variant", "agent", "opponent"]

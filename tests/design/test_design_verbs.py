@@ -38,7 +38,7 @@ def written(project, text=FILE):
     return "--file=file.yaml"
 
 
-def test_a_registered_hypothesis_cannot_change_and_its_analysis_is_told_from_another(project):
+def test_a_registered_hypothesis_cannot_change_and_is_recognised(project):
     project.experiment("said", 2, seats=SEATS)
     with serving(answer=leaning) as server:
         project.model(server.openai)
@@ -96,8 +96,8 @@ def test_however_often_it_is_killed_it_decides_the_same(project, tmp_path):
         for _ in range(KILLS or (50 if FULL else 2)):
             kills += killed(project.start("record-until", "experiment=until"), server, dice, quiet.requests)
         again = done(project.run("record-until", "experiment=until")).splitlines()
-    decided = [line for line in whole if "less than zs_once after" in line]
-    assert decided and decided[0] == whole[-4] and set(decided) <= set(again)
+    decide_sign = [line for line in whole if "less than zs_once after" in line]
+    assert decide_sign and decide_sign[0] == whole[-4] and set(decide_sign) <= set(again)
     recording, same = (Recording(each.recordings("until")) for each in (project, undisturbed))
     repeated = server.requests - len(recording)
     assert recording.answers.keys() == same.answers.keys() and quiet.requests == len(same)

@@ -12,7 +12,7 @@ from agon import ROOT
 from agon.metrics.differences import estimate
 from agon.metrics.exact import flips
 from agon.metrics.power import needed
-from agon_design.differences import alone, difference, permutation
+from agon_design.differences import by_stratum, difference, permutation
 
 VALUES = st.integers(-20, 20).map(lambda whole: whole / 4)
 
@@ -33,7 +33,7 @@ def test_one_stratum_is_welchs_t_test(found):
     if made.how == "welch":
         wanted = ttest_ind(other, one, equal_var=False).confidence_interval(0.95)
         assert (made.low, made.high) == pytest.approx((wanted.low, wanted.high))
-        assert [alone(found)[name][0] for name in ("low", "high")] == pytest.approx([wanted.low, wanted.high])
+        assert [by_stratum(found)[name][0] for name in ("low", "high")] == pytest.approx([wanted.low, wanted.high])
 
 
 @given(cells(1, 1, st.integers(2, 8)))
@@ -47,7 +47,7 @@ def test_one_match_in_every_cell_is_the_paired_t_test(found):
 
 @given(cells())
 @settings(max_examples=40, deadline=None)
-def test_the_difference_is_that_of_least_squares_with_an_effect_for_each_stratum(found):
+def test_the_difference_is_that_of_least_squares_with_strata(found):
     rows = [
         ([float(second), *(stratum == place for place in range(len(found)))], value)
         for stratum, cell in enumerate(found)
@@ -188,7 +188,7 @@ def test_the_guide_says_between_what_the_coverage_is_held():
 
 
 def test_a_cell_of_one_match_has_its_conditions_variance_and_no_other():
-    [alone_] = alone([(np.array([1.0]), np.array([4.0, 6.0]))])["low"]
+    [alone_] = by_stratum([(np.array([1.0]), np.array([4.0, 6.0]))])["low"]
     assert np.isnan(alone_)
     cells = [(np.array([1.0]), np.array([4.0, 6.0])), (np.array([1.0, 5.0]), np.array([3.0, 9.0]))]
     made, weights = estimate(cells), np.array([2 / 3, 1]) / (5 / 3)
@@ -247,6 +247,6 @@ def test_one_match_of_each_says_the_difference_alone():
     assert made.difference == 3 and np.isnan([made.low, made.effect, made.needed]).all() and made.p == 1
 
 
-def test_where_some_cells_have_one_match_the_others_say_how_matches_spread():
+def test_cells_of_one_match_take_the_spread_of_the_others():
     made = difference([(np.array([1.0]), np.array([4.0])), (np.array([1.0, 2.0]), np.array([3.0, 5.0]))])
     assert made.how == "pooled" and made.spread == pytest.approx(1.25**0.5) and made.low < made.difference < made.high

@@ -12,7 +12,7 @@ from agon.turns import read as turns_of
 from agon.turns import read_games
 from agon_design.compare import compare
 from agon_design.prereg import FILE, Hypothesis, read, register, registration
-from agon_design.registered import as_registered, checked, excluded, registered
+from agon_design.registered import check_comparison, check_registration, exclude, run_registered
 
 TEXT = """
 question: Does thinking make it kinder?
@@ -46,7 +46,7 @@ def test_files_that_do_not_fit_are_refused_in_a_line(file, text, said):
         read(f"{file}.gone")
 
 
-def test_a_registration_may_change_until_the_first_answer_and_not_after_it(file, tmp_path):
+def test_a_registration_may_change_until_the_first_answer_only(file, tmp_path):
     folder = tmp_path / "recording"
     assert "before anything was asked" in register(file, folder, ["a", "b"], 0)
     assert "registered already" in register(file, folder, ["b", "a"], 5)
@@ -67,11 +67,11 @@ def test_a_registration_may_change_until_the_first_answer_and_not_after_it(file,
 )
 def test_a_hypothesis_is_held_against_the_interval(file, tmp_path, low, high, said):
     folder = tmp_path / "recording"
-    assert checked(folder, []) == []  # nothing was registered
+    assert check_registration(folder, []) == []  # nothing was registered
     register(file, folder, ["a"], 0)
-    told = checked(folder, [(Hypothesis("points", "agent:zs,cot", "difference"), low, high)])
+    told = check_registration(folder, [(Hypothesis("points", "agent:zs,cot", "difference"), low, high)])
     assert f"registered: points by agent:zs,cot: less: {said}" in told
-    other = checked(folder, [(Hypothesis("points", "agent:zs,cot", "difference", ("game",)), low, high)])
+    other = check_registration(folder, [(Hypothesis("points", "agent:zs,cot", "difference", ("game",)), low, high)])
     assert "not registered: points by agent:zs,cot; registered was: points by agent:zs,cot: less" in other
 
 
@@ -111,12 +111,12 @@ def scripts(file, tmp_path, monkeypatch):
 def test_the_registered_analysis_is_done_as_it_was_registered(scripts):
     turns, said = scripts
     assert (
-        as_registered(turns, GAMES)
+        run_registered(turns, GAMES)
         == []
-        == registered(turns, compare(turns, GAMES, "points", "agent:uniform,grim").pairs, "agent", (), False)
+        == check_comparison(turns, compare(turns, GAMES, "points", "agent:uniform,grim").pairs, "agent", (), False)
     )
     said()
-    lines = as_registered(turns, GAMES)
+    lines = run_registered(turns, GAMES)
     keys = ["game", "variant", "opponent"]
     [row] = compare(turns, GAMES, "points", "agent:uniform,grim", within=keys).pairs.itertuples()
     assert row.low > 0
@@ -124,7 +124,7 @@ def test_the_registered_analysis_is_done_as_it_was_registered(scripts):
     assert "registered: points by agent:uniform,nobody: less: no interval" in lines
     assert any(line.startswith("points by agent:uniform,nobody: no match has agent 'nobody'") for line in lines)
     assert "registered exclusion, not checked: matches in which nothing could be read" in lines
-    other = registered(turns, compare(turns, GAMES, "won", "agent:uniform,grim").pairs, "agent", (), False)
+    other = check_comparison(turns, compare(turns, GAMES, "won", "agent:uniform,grim").pairs, "agent", (), False)
     assert "not registered: won by agent:uniform,grim" in other and not any(line.startswith("note") for line in lines)
 
 
@@ -137,9 +137,7 @@ def test_the_registered_analysis_is_done_as_it_was_registered(scripts):
         ("{model: m}", "matches with model m", lambda rows: rows.model.eq("m").any()),
     ],
 )
-def test_exclusions_that_can_be_checked_leave_out_what_they_name_and_say_how_much(
-    file, scripts, exclusion, words, named
-):
+def test_exclusions_remove_their_matches_and_say_how_many(file, scripts, exclusion, words, named):
     turns, said = scripts
     Path(file).write_text(OF_SCRIPTS.replace("[matches", f"[{exclusion}, matches"))
     void = sorted(turns["match"].unique())[:5]
@@ -149,14 +147,14 @@ def test_exclusions_that_can_be_checked_leave_out_what_they_name_and_say_how_muc
     turns = turns.assign(action=action, model=pd.Series(np.where(seat, "m", None), dtype="category"))
     said()
     gone = [key for key, rows in turns.groupby("match", observed=True) if named(rows)] if named else void
-    kept, lines = excluded(turns)
+    kept, lines = exclude(turns)
     many = turns["match"].nunique()
     assert sorted(gone) == sorted(set(turns["match"]) - set(kept["match"])) and 0 < len(gone) < many
     assert lines == [f"registered exclusion: {words}: {len(gone):,} of {many:,} matches left out"]
-    told, keys = as_registered(turns, GAMES), ["game", "variant", "opponent"]
+    told, keys = run_registered(turns, GAMES), ["game", "variant", "opponent"]
     assert lines[0] in told and sum("registered exclusion" in line for line in told) == 2
     found = compare(kept, GAMES, "points", "agent:uniform,grim", within=keys).pairs
-    assert lines[0] in registered(turns, found, "agent", keys, False)
+    assert lines[0] in check_comparison(turns, found, "agent", keys, False)
     assert "matches are here" not in " ".join(told), "the matches are those that were registered"
 
 
@@ -183,21 +181,21 @@ def test_exclusions_that_leave_nothing_are_named(file, scripts, capfd):
     said()
     assert main(["compare", f"--turns={TURNS}", "--metric=points", "--by=agent:uniform,grim"]) == 1
     assert "no match is left to compare: registered exclusion: matches of fewer than 99" in capfd.readouterr().err
-    assert any(line.startswith("points by agent:uniform,grim: no match") for line in as_registered(turns, GAMES))
+    assert any(line.startswith("points by agent:uniform,grim: no match") for line in run_registered(turns, GAMES))
 
 
 def test_other_matches_are_named(scripts):
     turns, said = scripts
     said(["a", "b", "c"])
-    lines = as_registered(turns.assign(experiment=turns.experiment.astype(str) + " (partial: 9 of 10 matches)"), GAMES)
+    lines = run_registered(turns.assign(experiment=turns.experiment.astype(str) + " (partial: 9 of 10 matches)"), GAMES)
     assert f"note: {turns['match'].nunique():,} matches are here, and 3 were registered" in lines
 
 
-def test_where_asking_stops_when_it_is_decided_the_intervals_are_said_to_be_too_narrow(file, scripts):
+def test_after_a_stop_intervals_are_called_too_narrow(file, scripts):
     turns, said = scripts
     Path(file).write_text(OF_SCRIPTS + 'until: {metric: points, by: "agent:uniform,grim", range: [0, 96]}\n')
     said()
-    lines = as_registered(turns, GAMES)
+    lines = run_registered(turns, GAMES)
     assert (
         "registered: asking stops when points by agent:uniform,grim in 0 to 96 is decided, wrongly with a chance of 0.05"
         in lines

@@ -15,7 +15,7 @@ from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import Recording, Writer
 from agon.plan import plan
 from agon_design.prereg import Until
-from agon_design.sequential import capital, decided, interval
+from agon_design.sequential import capital, decide_sign, interval
 from agon_design.until import AHEAD, blocks, record_until
 
 WORLDS = {
@@ -28,7 +28,7 @@ WORLDS = {
 @pytest.mark.parametrize("world", WORLDS)
 def test_who_looks_after_every_value_is_seldom_wrong(world):
     dice = np.random.default_rng(1)
-    wrong = np.mean([decided(WORLDS[world](dice, 300)).sign != 0 for _ in range(400)])
+    wrong = np.mean([decide_sign(WORLDS[world](dice, 300)).sign != 0 for _ in range(400)])
     assert wrong <= 0.05 + 2 * (0.05 * 0.95 / 400) ** 0.5
 
 
@@ -43,10 +43,10 @@ def test_capital_is_a_mixture_of_bets_reckoned_one_by_one():
 
 def test_the_sign_is_decided_when_zero_leaves_the_interval():
     values = np.random.default_rng(2).uniform(-0.2, 0.6, 200)
-    n, sign = decided(values)
+    n, sign = decide_sign(values)
     assert sign == 1 and n < 200
-    assert interval(values[: n - 1])[0] <= 0 < interval(values[:n])[0] + 0.011 and decided(-values) == (n, -1)
-    assert decided(values[: n - 1]) == (n - 1, 0) and decided(values[:0]) == (0, 0)
+    assert interval(values[: n - 1])[0] <= 0 < interval(values[:n])[0] + 0.011 and decide_sign(-values) == (n, -1)
+    assert decide_sign(values[: n - 1]) == (n - 1, 0) and decide_sign(values[:0]) == (0, 0)
 
 
 # --- matches in their order
@@ -106,7 +106,7 @@ def test_a_run_that_was_stopped_goes_on_and_decides_the_same(tmp_path):
     assert (after, halted, asked + rest) == (whole, [], all_)
 
 
-def test_every_block_is_one_match_of_each_condition_in_one_cell_and_none_comes_twice():
+def test_a_block_has_one_new_match_of_each_condition_in_one_cell():
     found = blocks(matches(), UNTIL)
     for (one, _), (other, _) in found:
         assert one.seats[1] == other.seats[1] and one.game == other.game

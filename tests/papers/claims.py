@@ -15,7 +15,7 @@ from agon import ROOT
 from agon_papers.verdict import Records
 
 
-def decided(paper: str, **parameters: Any) -> pd.DataFrame:
+def claims_table(paper: str, **parameters: Any) -> pd.DataFrame:
     """The claims of notebooks/PAPER_claims.ipynb, run with these parameters; the index is the name of the statement."""
     return executed(paper, **parameters)["statement"].table().set_index("statement")
 

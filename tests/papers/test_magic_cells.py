@@ -143,11 +143,11 @@ def test_a_missing_row_leaves_its_numbers_absent_and_not_agreeing(facts):
     found = cell(magic.cells(gone, "literal"), "text abstract", "GPT o1 over Llama-2-70B", "area", "more than")
     assert np.isnan(found.recomputed) and not found.agrees
     with pytest.raises(Missing, match="GPT o1"):
-        gone.whole("abilities")
+        gone.complete_table("abilities")
 
 
 def test_every_table_has_its_models(facts):
-    assert [*facts.whole("abilities").index] == MODELS and len(facts.whole("pairs")) == 14
+    assert [*facts.complete_table("abilities").index] == MODELS and len(facts.complete_table("pairs")) == 14
 
 
 def test_ballots_are_those_of_every_vote_without_self_votes():

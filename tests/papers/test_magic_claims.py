@@ -9,7 +9,7 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from claims import decided, executed
+from claims import claims_table, executed
 
 from agon import ROOT
 from agon_papers.magic.facts import read_facts
@@ -81,7 +81,7 @@ def test_every_row_has_the_numbers_that_decide_it(found):
 
 
 def test_the_same_facts_give_the_same_claims(found):
-    assert decided("magic", facts_path=FACTS).equals(found)
+    assert claims_table("magic", facts_path=FACTS).equals(found)
 
 
 def test_record_sets_keep_what_has_no_known_count(facts):
@@ -166,19 +166,19 @@ def test_a_verdict_turns_with_the_number_it_leans_on(
         getattr(cached, "cache_clear", lambda: None)()
     statement = Statements("magic", Records(changed), notebook["text"])
     statement("", "exact", "")(notebook[name])  # what the numbers themselves say, whatever is drawn
-    assert statement.decided[0]["verdict"] == expected
+    assert statement.rows[0]["verdict"] == expected
 
 
 def test_what_the_text_says_turns_a_verdict_too(facts, tmp_path):
     shutil.copytree(FACTS, tmp_path / "magic")
     text = facts.text.assign(value=facts.text.value.mask(facts.text.key == "area_gain", "49"))
     text.to_csv(tmp_path / "magic/text.csv", index=False)
-    row = decided("magic", facts_path=tmp_path / "magic").loc["area_gain"]
+    row = claims_table("magic", facts_path=tmp_path / "magic").loc["area_gain"]
     assert row.verdict == "holds" and row.published == "49 percent" and "49 percent" in row.claim
 
 
 def test_a_sample_of_models_says_what_is_missing():
-    found = decided("magic")  # by default
+    found = claims_table("magic")  # by default
     assert found.why["strongest_is_o1"].startswith("Missing: Table 1 here has no row GPT o1")
     assert found.verdict["beliefs_win_more_for_less"] in ("holds", "undecided")
     assert found.verdict["a_wrong_accusation_is_a_win"] == "fails"

@@ -4,7 +4,7 @@ from functools import partial
 
 import pandas as pd
 import pytest
-from claims import decided
+from claims import claims_table
 
 from agon import ROOT
 from agon_papers.magic import records
@@ -99,7 +99,7 @@ def test_every_ability_has_as_many_games_as_its_roles_have(facts):
 def test_what_leans_on_independent_decisions_says_so(facts, monkeypatch):
     """All verdicts once more, with counts drawn as if all decisions of a game were alike."""
     monkeypatch.setattr(records, "Records", partial(records.Records, whole_games=True))
-    alike = decided("magic", facts_path=FACTS)
+    alike = claims_table("magic", facts_path=FACTS)
     known = pd.read_csv(CLAIMS).set_index("statement").verdict.loc[alike.index]
     leaning = alike.index[alike.verdict != known].tolist()
     assert leaning == ["gpt4_is_more_rational_with_beliefs"] and alike.verdict[leaning[0]] == "undecided"

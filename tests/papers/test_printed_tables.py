@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from agon_papers.counterfactual.cells import told
+from agon_papers.counterfactual.cells import describe_matches
 from agon_papers.counterfactual.tables import published_table, title
 
 TABLE = pd.DataFrame(
@@ -14,7 +14,7 @@ TABLE = pd.DataFrame(
 )  # fmt: skip
 
 
-def test_cells_are_as_printed_those_that_differ_are_marked_and_what_is_not_recorded_says_so():
+def test_cells_have_the_printed_format_with_marks_and_gaps():
     shown = published_table(TABLE, [("A zs", "tft")])
     assert shown.to_dict("index") == {
         "A zs": {"zs": "96.0 ± 0.0", "tft": "35.0 ± 1.4 *"},
@@ -31,7 +31,7 @@ def test_the_title_says_metric_unit_sizes_and_a_wrong_caption():
 
 def test_models_that_are_in_no_table_are_named():
     names = ["DeepSeek-R1"] * 3 + ["Llama 3.1 405B Instruct"]
-    said = told(pd.DataFrame({"model": names, "opponent": ["zs", "tft", "mf", "srep"]}))
+    said = describe_matches(pd.DataFrame({"model": names, "opponent": ["zs", "tft", "mf", "srep"]}))
     assert said.startswith(
         "4 matches: 3 of the 1 models in the tables, 1 of Llama 3.1 405B Instruct, which is in no table"
     )

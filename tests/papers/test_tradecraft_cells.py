@@ -67,7 +67,7 @@ def test_the_odd_radar_value_lacks_one_score(facts):
 
 
 def test_what_players_did(facts):
-    counted = facts.counted
+    counted = facts.counts
     totals = counted.groupby("group")[["bad_checks", "bad_proposals", "decisions", "rejected", "defaults"]].sum()
     assert list(totals.loc["gpt-4o"]) == [188, 7, 43, 38, 23]
     assert counted.checks.sum() == 2105 and counted.defaults.sum() == 39 and counted.bad_proposals.sum() == 173

@@ -8,7 +8,7 @@ from dataclasses import replace
 import nbformat
 import pandas as pd
 import pytest
-from claims import decided, executed
+from claims import claims_table, executed
 from statsmodels.stats.multitest import multipletests
 
 from agon import ROOT
@@ -67,7 +67,7 @@ def verdict_of(notebook):
     def verdict_of(name, facts):
         statement = Statements("tradecraft", Records(facts), notebook["printed_text"])
         statement("", "exact", "")(notebook[name])
-        return statement.decided[0]
+        return statement.rows[0]
 
     return verdict_of
 
@@ -110,7 +110,7 @@ def test_every_row_has_the_numbers_that_decide_it(found):
 
 
 def test_a_sample_decides_nothing_that_needs_all_games():
-    table = decided("tradecraft")  # by default
+    table = claims_table("tradecraft")  # by default
     missing = table.why.str.startswith("Missing: the records of some pair of players are not all here")
     assert missing.sum() >= 60 and set(table.verdict[missing]) == {"cannot be checked"}
     assert table.verdict["rulesets_have_items"] == "holds" and table.verdict["targets_are_craftable"] == "fails"

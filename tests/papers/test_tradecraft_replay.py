@@ -137,7 +137,7 @@ def told(call):
     return {"tool": "item_info", "name": "stick"} if call.call == {"tool": "craft_apply"} else call.call
 
 
-def test_the_engine_led_by_the_logged_calls_has_the_same_hands_and_winners(facts, minecraft):
+def test_the_engine_replays_logged_calls_to_the_same_hands_and_winners(facts, minecraft):
     won = facts.players.set_index(["match", "seat"])
     games = equal = whole = 0
     for story in filter(strict, stories(facts.turns)):

@@ -32,8 +32,18 @@ from agon_papers.propositions import (
     smallest,
     text_of_all,
 )
-from agon_papers.resampling import BLOCK, SEED, Trial, Units, any_rows, centred, jeffreys, stretched, within_cells
-from agon_papers.verdict import COLUMNS, ENOUGH, KINDS, LOOKS, Missing, Statements, on_edge, rows, settle, steps_of
+from agon_papers.resampling import (
+    BLOCK,
+    SEED,
+    Replicates,
+    Units,
+    any_rows,
+    centre,
+    jeffreys,
+    stretch_deviations,
+    within_cells,
+)
+from agon_papers.verdict import COLUMNS, ENOUGH, KINDS, LOOKS, Missing, Statements, is_on_edge, rows, settle, steps_of
 
 MODELS, OPPONENTS, MATCHES = ("A", "B", "C"), ("pp", "tft", "mf", "srep"), 5
 CELL = ["model", "opponent"]
@@ -132,7 +142,7 @@ def test_numbers_are_listed_and_many_are_spanned():
         ("margin", 4, [4.8, 3.2]),
     ],
 )
-def test_a_step_is_one_unit_of_the_last_digit_or_a_tenth_or_a_fifth_of_a_margin(name, threshold, moved):
+def test_a_step_is_a_last_digit_or_a_tenth_or_a_fifth_of_a_margin(name, threshold, moved):
     assert steps_of(name, threshold) == pytest.approx(moved)
 
 
@@ -140,14 +150,14 @@ def test_a_step_is_one_unit_of_the_last_digit_or_a_tenth_or_a_fifth_of_a_margin(
 def test_a_count_that_one_row_turns_lies_on_the_edge(hits):
     mask = pd.Series(hits)
     n, true = len(hits), sum(hits)
-    assert on_edge([most(mask)], []) == (len({2 * (true + step) > n for step in (-1, 0, 1)}) > 1)
-    assert not on_edge([all_of(mask)], []) and not on_edge([any_of(mask)], [])
+    assert is_on_edge([most(mask)], []) == (len({2 * (true + step) > n for step in (-1, 0, 1)}) > 1)
+    assert not is_on_edge([all_of(mask)], []) and not is_on_edge([any_of(mask)], [])
 
 
 def test_a_threshold_that_turns_the_only_false_test_lies_on_the_edge():
     yes, no = all_of(1.0, lambda x: x > 0), all_of(1.0, lambda x: x < 0)
-    assert on_edge([yes, yes], [[yes, no]]) and not on_edge([yes, yes], [[yes, yes]])
-    assert on_edge([yes, no], [[yes, yes]]) and not on_edge([no, no], [[yes, yes], [yes, no]])
+    assert is_on_edge([yes, yes], [[yes, no]]) and not is_on_edge([yes, yes], [[yes, yes]])
+    assert is_on_edge([yes, no], [[yes, yes]]) and not is_on_edge([no, no], [[yes, yes], [yes, no]])
 
 
 # ---- how record sets are drawn
@@ -208,7 +218,7 @@ def test_drawn_means_vary_as_much_as_means_do(n):
 @pytest.mark.parametrize("n", [2, 5])
 def test_stretched_draws_keep_the_size_of_variances(n):
     table = pd.DataFrame({"cell": np.repeat(np.arange(300), n), "points": values(n, 300, 1)[0]})
-    made = stretched(table, ["cell"])
+    made = stretch_deviations(table, ["cell"])
     pd.testing.assert_series_equal(made.groupby("cell").points.mean(), table.groupby("cell").points.mean())
     weights = within_cells(table.cell.to_numpy(), 0, whole=True).reshape(BLOCK, 300, n).astype(float)
     points = made.points.to_numpy().reshape(300, n)
@@ -235,17 +245,17 @@ def test_the_same_count_is_drawn_once():
 def test_record_sets_are_moved_to_what_the_records_give():
     own = [all_of(pd.Series({"A": 1.0, "B": 2.0})), "shown"]
     sets = [[all_of(pd.Series({"A": a, "B": 5.0}))] for a in (3.0, 5.0)]
-    moved = centred(sets, own[:1])
+    moved = centre(sets, own[:1])
     assert [test.numbers.to_dict() for [test] in moved] == [{"A": 0.0, "B": 2.0}, {"A": 2.0, "B": 2.0}]
 
 
 # ---- the share that agrees
 
 
-def trial(hits) -> Trial:
+def trial(hits) -> Replicates:
     """A test of one row, in a block of record sets."""
     mask = np.resize(hits, BLOCK)
-    return Trial(np.where(mask, 1.0, -1.0), mask[:, None])
+    return Replicates(np.where(mask, 1.0, -1.0), mask[:, None])
 
 
 SURE = all_of(1.0, lambda x: x > 0)
@@ -262,30 +272,32 @@ def test_drawing_ends_early_where_nothing_is_in_doubt():
 
 def test_few_units_are_judged_by_student_s_t():
     few, enough = (settle([SURE], lambda block: [trial([True])], cells) for cells in ((10,), ()))
-    assert few.wanted == pytest.approx(norm.cdf(t.ppf(ENOUGH, 9))) and enough.wanted == pytest.approx(ENOUGH)
+    assert few.required_share == pytest.approx(norm.cdf(t.ppf(ENOUGH, 9))) and enough.required_share == pytest.approx(
+        ENOUGH
+    )
     assert few.tails[0] < enough.tails[0] == pytest.approx(0.025) and few.p > enough.p
 
 
-def test_one_part_of_several_must_be_refuted_and_pays_for_being_one_of_them():
+def test_one_refuted_part_of_several_is_corrected_for_their_number():
     own = order(pd.Series({"A": 0.0, "B": 1.0, "C": 0.5}), "A", REST)
     parts = np.column_stack([np.zeros(BLOCK, dtype=bool), np.resize([True, False], BLOCK)])
-    found = settle([own], lambda block: [Trial(-np.ones(BLOCK), parts)])
-    assert (found.stability, found.parts) == (1, 2) and found.wanted == pytest.approx(1 - (1 - ENOUGH) / 2)
-    either = settle([own], lambda block: [Trial(-np.ones(BLOCK), parts[:, [1, 1]] ^ [True, False])])
+    found = settle([own], lambda block: [Replicates(-np.ones(BLOCK), parts)])
+    assert (found.stability, found.parts) == (1, 2) and found.required_share == pytest.approx(1 - (1 - ENOUGH) / 2)
+    either = settle([own], lambda block: [Replicates(-np.ones(BLOCK), parts[:, [1, 1]] ^ [True, False])])
     assert either.stability == 0.5
 
 
 def test_who_is_chosen_among_several_pays_too():
     own = any_of(pd.Series([1.0, -1.0, -1.0]), lambda x: x > 0)
     parts = np.tile([True, False, True], (BLOCK, 1))
-    found = settle([own], lambda block: [Trial(parts.mean(axis=1), parts, np.full(BLOCK, 3.0))])
+    found = settle([own], lambda block: [Replicates(parts.mean(axis=1), parts, np.full(BLOCK, 3.0))])
     assert (found.stability, found.parts) == (1, 3)
 
 
 def test_a_share_of_many_rows_is_counted_in_every_record_set():
     own = share_of(0.3, pd.Series([True] * 6 + [False] * 4))
     estimate = np.resize([0.5, 0.6, 0.7], BLOCK)
-    made = Trial(estimate, np.ones((BLOCK, 1), dtype=bool), np.full(BLOCK, 10.0))
+    made = Replicates(estimate, np.ones((BLOCK, 1), dtype=bool), np.full(BLOCK, 10.0))
     assert settle([own], lambda block: [made]).stability == 1
 
 
@@ -304,11 +316,11 @@ def test_what_lies_on_its_margin_is_seldom_decided(n, cells, least, highest):
     assert least <= ((weights @ samples.T > 0).mean(axis=0) >= ENOUGH).mean() <= highest
 
 
-def decided(apart: np.ndarray, condition, sizes) -> tuple[bool, float]:
+def decide(apart: np.ndarray, condition, sizes) -> tuple[bool, float]:
     """Whether a proposition is said to hold, and its p. `apart`: of the record sets, the records first."""
     own, sets = all_of(float(apart[0]), condition), apart[1:].reshape(-1, BLOCK)
-    found = settle([own], lambda block: [Trial(sets[block], condition(sets[block])[:, None])], sizes)
-    return own.true and found.stability >= found.wanted, found.p
+    found = settle([own], lambda block: [Replicates(sets[block], condition(sets[block])[:, None])], sizes)
+    return own.true and found.stability >= found.required_share, found.p
 
 
 def test_a_comparison_is_decided_as_by_students_t_test():
@@ -321,7 +333,7 @@ def test_a_comparison_is_decided_as_by_students_t_test():
     for _ in range(300):
         sample = dice.normal(dice.choice([0, 0.5, 1.5]) * (labels == 0), 1)
         apart = sides @ sample * np.sign((sides @ sample)[0])
-        ours.append(decided(apart, lambda x: x > 0, (n, n)))
+        ours.append(decide(apart, lambda x: x > 0, (n, n)))
         p = ttest_ind(sample[:n], sample[n:], equal_var=False).pvalue / 2
         theirs.append((p < 1 - ENOUGH, p))
     off = np.abs(np.array(ours, dtype=float) - np.array(theirs, dtype=float)).mean(axis=0)
@@ -336,7 +348,7 @@ def test_a_level_is_decided_as_by_two_one_sided_tests():
     for _ in range(300):
         sample = dice.normal(dice.choice([0, 0.6, 1.5]), dice.choice([0.3, 1]), size=n)
         means = np.append(sample.mean(), weights @ sample)
-        holds, _ = decided(means, lambda x: abs(x) <= margin, (n,))
+        holds, _ = decide(means, lambda x: abs(x) <= margin, (n,))
         alike.append(holds == (ttost_paired(sample, np.zeros(n), -margin, margin)[0] < 1 - ENOUGH))
     assert np.mean(alike) > 0.95
 
@@ -373,7 +385,7 @@ class Given:
         return rows
 
     def redraws(self, table, drawing, by=()):
-        table = stretched(table, CELL) if drawing in ("spread", "correlation") else table
+        table = stretch_deviations(table, CELL) if drawing in ("spread", "correlation") else table
         return Units(self.table, CELL).redraws(table, by, whole=drawing == "spread")
 
     def cells(self, tables):
@@ -384,7 +396,7 @@ class Given:
             raise Missing("how uniform players fare is not known")
         return self.chance
 
-    def shown(self, table, variant):
+    def true_variant(self, table, variant):
         return {4: "joint"}.get(table, variant)
 
 
@@ -514,7 +526,7 @@ def test_planted_statements_are_of_every_kind():
     assert {*PLANTED, "spread", "exact"} == set(KINDS)
 
 
-def test_a_share_that_one_row_turns_is_undecided_however_sure_the_rows_are():
+def test_a_share_that_one_row_turns_is_undecided():
     def above(m=rows("matches"), least=1):
         """Most models are above 1."""
         return most(means(m), lambda x: x > least)
@@ -528,7 +540,7 @@ def test_a_share_that_one_row_turns_is_undecided_however_sure_the_rows_are():
     ("bound", "expected"),
     [(6, "holds"), (7, "undecided"), (7.9, "undecided"), (7.93, "holds"), (7.99, "fails"), (8.0, "undecided")],
 )
-def test_a_threshold_that_turns_the_verdict_by_one_step_leaves_it_undecided(bound, expected):
+def test_a_verdict_that_one_step_turns_is_undecided(bound, expected):
     def above(m=rows("matches", model="A"), least=bound):
         """A earns so much."""
         return all_of(m.points.mean(), lambda x: x >= least)
@@ -678,7 +690,7 @@ def test_an_empty_table_is_one_clear_error():
 def test_the_statements_of_a_section_are_seen_together():
     found = Statements("x", Given(matches(8, 4, 0)))
     for section, p in (("1", 0.01), ("1, 2", 0.2), ("1", 0.04), ("2", 0.04), ("1", None)):
-        found.decided.append({"section": section, "p": p, "verdict": "holds"})
+        found.rows.append({"section": section, "p": p, "verdict": "holds"})
     table = found.table()
     assert table.p_section[:4].tolist() == pytest.approx([0.03, 0.2, 0.06, 0.04]) and pd.isna(table.p_section[4])
     assert table.verdict_section.tolist() == ["holds", "undecided", "undecided", "holds", "holds"]
@@ -727,7 +739,7 @@ def test_the_rule_says_how_often_it_errs_as_it_was_measured():
 
 def test_an_interval_is_of_the_record_sets_that_have_a_number():
     estimate = np.append(np.linspace(0, 1, 101), np.nan)
-    trial = Trial(estimate, np.ones((102, 1), dtype=bool))
+    trial = Replicates(estimate, np.ones((102, 1), dtype=bool))
     assert trial.ends((0.025, 0.975)) == pytest.approx((0.025, 0.975))
 
 

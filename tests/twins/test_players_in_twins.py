@@ -44,17 +44,17 @@ def test_orders_that_are_clear_are_found_and_stay_in_every_draw():
     assert (best["rank"], best.rank_low, best.rank_high, best.n) == (1, 1, 1, 10)
 
 
-def test_where_players_are_alike_two_halves_of_a_variant_agree_no_better_than_two_variants():
+def test_halves_of_a_variant_agree_as_two_variants_for_equal_players():
     even = dict.fromkeys("ABCDEF", 0)
     drawn = [twins.orders(scores({"default": even, "label": even}, sd=1), seed=seed)[1].iloc[0] for seed in range(12)]
     assert abs(np.mean([row.apart - row.alike for row in drawn])) < 0.15
 
 
 def test_a_difference_between_variants_is_told_from_sampling():
-    p, (low, high) = twins.by_chance(scores({"default": UP, "label": UP | {"A": 3.5}}), "default", "label")
+    p, (low, high) = twins.chance_of_orders(scores({"default": UP, "label": UP | {"A": 3.5}}), "default", "label")
     assert p < 0.02 and low <= high == 1
-    assert twins.by_chance(scores({"default": UP, "label": UP}), "default", "label") == (1, (1, 1))
-    assert np.isnan(twins.by_chance(scores({"default": {"A": 1}, "label": {"A": 1}}), "default", "label")[0])
+    assert twins.chance_of_orders(scores({"default": UP, "label": UP}), "default", "label") == (1, (1, 1))
+    assert np.isnan(twins.chance_of_orders(scores({"default": {"A": 1}, "label": {"A": 1}}), "default", "label")[0])
 
 
 @pytest.mark.parametrize("apart", [0, 0.3])
@@ -62,14 +62,14 @@ def test_the_difference_is_seldom_seen_where_there_is_none(apart):
     means = {model: apart * place for place, model in enumerate("ABCDEF")}
     dice = np.random.default_rng(2)
     found = [
-        twins.by_chance(scores({"default": means, "label": means}, sd=1, dice=dice), "default", "label", seed)[0]
+        twins.chance_of_orders(scores({"default": means, "label": means}, sd=1, dice=dice), "default", "label", seed)[0]
         for seed in range(100)
     ]
     assert np.mean(np.array(found) <= 0.05) < 0.1
 
 
 def test_what_knowing_a_game_is_worth_is_a_difference_within_cells():
-    found = twins.lost(scores({"default": {"A": 3}, "label": {"A": 1}}), "default", "label")
+    found = twins.loss(scores({"default": {"A": 3}, "label": {"A": 1}}), "default", "label")
     assert found["value"] == pytest.approx(2, abs=0.05) and found["low"] < 2.01 and found["high"] > 1.99
     assert found["known"] - found["twin"] == found["value"] and found["n"] == 20
 
@@ -77,14 +77,14 @@ def test_what_knowing_a_game_is_worth_is_a_difference_within_cells():
 def test_matches_drawn_anew_vary_as_the_mean_does():
     cells = pd.Series(["a"] * 2 + ["b"] * 5)
     values = np.array([0.0, 2, 1, 2, 3, 4, 5])
-    weights = twins.resampled(cells, np.random.default_rng(1), 40_000)
+    weights = twins.bootstrap_weights(cells, np.random.default_rng(1), 40_000)
     assert weights.sum(axis=1) == pytest.approx(7)
     variance = (4 * 2 / 2 + 25 * 2.5 / 5) / 49
     assert (weights @ values / 7).var() == pytest.approx(variance, rel=0.05)
 
 
 def test_halves_share_no_match():
-    one, other = twins.halved(pd.Series(["a"] * 5 + ["b"] * 2), np.random.default_rng(1), 50)
+    one, other = twins.split_weights(pd.Series(["a"] * 5 + ["b"] * 2), np.random.default_rng(1), 50)
     assert not (one * other).any() and one.sum(axis=1) == pytest.approx(7) == other.sum(axis=1)
     assert ((one + other)[:, :5] > 0).sum(axis=1).tolist() == [4] * 50
 
@@ -100,12 +100,12 @@ def test_halves_share_no_match():
     ],
 )
 def test_the_solution_is_the_equilibrium_that_pays_most(game, shares):
-    assert twins.solved(load("game", game)).tolist() == pytest.approx(shares)
+    assert twins.solver_mix(load("game", game)).tolist() == pytest.approx(shares)
 
 
 def test_a_game_without_payoff_table_is_refused_in_a_line():
     with pytest.raises(AgonError, match="chameleon has no payoff table"):
-        twins.solved(load("game", "chameleon/01-crowd"))
+        twins.solver_mix(load("game", "chameleon/01-crowd"))
 
 
 def played(agent):
@@ -134,7 +134,7 @@ def behaviour(agent):
     places = {key: twins.Place(games[key[0], key[1].partition("~")[0]], game) for key, game in games.items()}
     done = twins.behaviour(turns, places)
     claims = {("pd", "brief~exchanged"): True, ("pd", "brief~turned"): True, ("pd", "brief~hunt"): False}
-    return done, twins.matched(done, claims, {key: twins.solved(game) for key, game in games.items()})
+    return done, twins.compare_situations(done, claims, {key: twins.solver_mix(game) for key, game in games.items()})
 
 
 def test_who_defects_by_the_payoffs_does_the_same_in_the_twins():
@@ -143,12 +143,12 @@ def test_who_defects_by_the_payoffs_does_the_same_in_the_twins():
     assert found[found.variant == "brief~exchanged"].value.tolist() == [1, 1, 1]
 
 
-def test_who_goes_by_place_changes_in_the_twin_that_is_turned_and_in_no_near_twin():
+def test_a_player_by_position_changes_in_a_reordered_twin_only():
     done, found = behaviour("always_kind")
     values = found.groupby("variant").value.first()
     assert values.to_dict() == {"brief~exchanged": 1, "brief~turned": 0, "brief~hunt": 0}
-    moved = done[(done.game == "prisoner3") & (done.variant == "01~seated")].situation.iloc[0]
-    assert moved.startswith("2 ")
+    solution_changes = done[(done.game == "prisoner3") & (done.variant == "01~seated")].situation.iloc[0]
+    assert solution_changes.startswith("2 ")
 
 
 def test_a_player_is_placed_by_what_it_does_in_the_papers_variants():
@@ -161,7 +161,7 @@ def test_a_player_is_placed_by_what_it_does_in_the_papers_variants():
             for variant, act in zip(solutions, acts, strict=True)
             for number in range(10)
         ]
-        found = twins.placed(pd.DataFrame(rows), {row["match"]: "cell" for row in rows}, solutions)
+        found = twins.positions(pd.DataFrame(rows), {row["match"]: "cell" for row in rows}, solutions)
         return found.set_index("metric")
 
     assert place("DDCC").value.to_dict() == {"invariance": 1, "sensitivity": 1}

@@ -29,11 +29,10 @@ from agon.loop import total
 from agon.plan import plan
 from agon.play import play
 from agon.replay import games_of, one_match, replayed
-from agon_twins.certificates import certificate, certified, check, moved, solutions
+from agon_twins.certificates import all_certificates, certificate, check, solution_changes, solutions
 from agon_twins.family import of_family
 from agon_twins.invariance import PLAYERS as KNOWN
-from agon_twins.invariance import measured, plane, sampled, situations
-from agon_twins.invariance import seen as seen_in
+from agon_twins.invariance import measure_players, observe_situation, plane, sample_behaviour, situations
 from agon_twins.isomorphism import PAYOFFS, Isomorphism, Words
 from agon_twins.names import Twins, claims
 from agon_twins.twin import Twin, twin
@@ -123,7 +122,7 @@ def test_a_near_twin_is_the_game_with_other_settings():
 
 
 @pytest.mark.parametrize("name", ["pd~amber", "pd~amber~turned", "pd~coins", "chameleon/01-crowd~heron"])
-def test_an_agent_that_notes_beliefs_is_refused_in_a_twin_that_is_told_in_other_words(name):
+def test_an_agent_with_beliefs_is_refused_in_a_twin_in_other_words(name):
     with pytest.raises(AgonError) as error:
         plan(experiment(name, agents=["beliefs@standin"]))
     assert "is told in other words" in str(error.value) and "\n" not in str(error.value)
@@ -217,7 +216,7 @@ def test_label_is_a_twin_and_payoff_and_joint_are_near_twins(name, words, varian
     map = renamed({} if variant == "payoff" else words)
     found = check(game, other, map)
     assert (found.counterexample == "") is VARIANTS[variant], found
-    assert bool(moved(game, other, map)) is not VARIANTS[variant]
+    assert bool(solution_changes(game, other, map)) is not VARIANTS[variant]
     if not VARIANTS[variant]:
         assert found.counterexample.startswith("at the start: seat 0 is told payoff")
 
@@ -232,7 +231,7 @@ def test_formula_31_is_that_of_the_twin_only_in_its_own_words():
     assert check(RPS, label, Isomorphism()).counterexample and not check(RPS, label, renamed(TURNED)).counterexample
 
 
-def test_tables_captioned_label_show_a_near_twin_and_those_captioned_joint_a_twin():
+def test_captions_label_and_joint_show_a_near_twin_and_a_twin():
     """The captions are rotated (docs/deviations.md): what is printed as `label` was played with other payoffs."""
     said = (ROOT / "docs/deviations.md").read_text()
     rotated = dict(re.findall(r"\| captions: (\w+) \| the (\w+) variant \|", said))
@@ -287,7 +286,7 @@ def test_a_strangers_game_has_twins_by_a_file_of_settings_alone(tmp_path):
     (conf / "config.yaml").write_text(f"families: [{ROOT / 'tests/games/stranger/auction'}]\npackages: []\n")
     game = "{_target_: auction.game.Auction, _convert_: all, name: auction, variant: default}"
     (conf / "game/auction.yaml").write_text(game)
-    rows = list(certified(conf))
+    rows = list(all_certificates(conf))
     assert [row["twin"] for row in rows] == ["paintings", "seated", "tens", "disguised"]
     assert all(row["holds"] and row["small version"].startswith("all ") for row in rows), rows
 
@@ -530,7 +529,7 @@ def test_what_conf_says_is_a_twin_is_one(name):
     game, other = load("game", name.rpartition("~")[0]), load("game", name)
     found = check(game, other, other.map, plays=4)
     assert found.counterexample == "" and found.plays == 4, found
-    assert solutions(game) and not moved(game, other, other.map)
+    assert solutions(game) and not solution_changes(game, other, other.map)
 
 
 def test_all_certificates_hold():
@@ -554,7 +553,7 @@ def test_what_moved_in_a_near_twin_is_told(name):
     game, other = load("game", name.rpartition("~")[0]), load("game", name)
     map = other.map if isinstance(other, Twin) else Isomorphism()
     assert check(game, other, map).counterexample
-    shift = moved(game, other, map)
+    shift = solution_changes(game, other, map)
     assert shift and all(one != after for one, after in shift.values())
 
 
@@ -595,7 +594,7 @@ def test_a_twin_that_is_none_in_a_further_setting_is_refused(tmp_path, monkeypat
     text = "of: [pd]\nalso: [pd~hunt]\ntwins: {x: {words: {cooperation: pit, defection: top}}}\n"
     text += "near: {hunt: {settings: {payoff: [[[6, 6], [1, 4]], [[4, 1], [2, 2]]]}}}\n"
     conf = conf_of_twins(tmp_path, text)
-    assert next(certified(conf))["also holds in"] == "pd~hunt"
+    assert next(all_certificates(conf))["also holds in"] == "pd~hunt"
 
     def faulty(group, name, conf):
         made = load(group, name, conf)
@@ -604,20 +603,20 @@ def test_a_twin_that_is_none_in_a_further_setting_is_refused(tmp_path, monkeypat
         return Doctored(made.of, made.map, "x", fault=("step", lambda paid: (paid[0], paid[1] + 1)))
 
     monkeypatch.setattr("agon_twins.certificates.load", faulty)
-    row = next(certified(conf))
+    row = next(all_certificates(conf))
     assert not row["holds"] and row["counterexample"].startswith("in pd~hunt, ") and "is paid" in row["counterexample"]
 
 
 def test_a_small_version_is_compared_state_by_state(tmp_path):
     text = "of: [pd]\nsmall: {rounds: 2}\ntwins: {x: {words: {cooperation: moss, defection: fern}}}\n"
-    (row,) = certified(conf_of_twins(tmp_path, text))
+    (row,) = all_certificates(conf_of_twins(tmp_path, text))
     assert row["holds"] and row["small version"] == "all 91 states where rounds 2"
 
 
 def test_a_wrong_claim_is_one_line_and_an_exit_code(tmp_path, monkeypatch, capsys):
     text = "of: [pd]\ntwins: {x: {words: {coperation: moss}}}\nnear: {y: {order: {actions: reversed}}}\n"
-    rows = list(certified(conf_of_twins(tmp_path, text)))
-    monkeypatch.setattr("agon_twins.certificates.certified", lambda: rows)
+    rows = list(all_certificates(conf_of_twins(tmp_path, text)))
+    monkeypatch.setattr("agon_twins.certificates.all_certificates", lambda: rows)
     assert main(["certify-twins", f"--out={tmp_path}/certificates.csv"]) == 3
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "pd default~x is no twin: at the start: none of the words coperation is told"
@@ -649,7 +648,7 @@ def test_the_file_that_the_guide_shows_can_be_used():
 )
 def test_settings_in_which_a_twin_cannot_be_checked_are_said_in_a_line(tmp_path, text, line):
     with pytest.raises(AgonError) as error:
-        list(certified(conf_of_twins(tmp_path, text)))
+        list(all_certificates(conf_of_twins(tmp_path, text)))
     assert line in str(error.value) and "\n" not in str(error.value)
 
 
@@ -706,16 +705,16 @@ def test_an_experiment_plays_twins_and_its_records_are_replayed(tmp_path):
 # --- what players do in twins
 
 PLAYERS = {
-    "solver": sampled(favourite_equilibrium, 30),
-    "by words": sampled(partial(remembered, shares={"defection": 1.0}), 1),
-    "by position": sampled(partial(always, position=1), 1),
+    "solver": sample_behaviour(favourite_equilibrium, 30),
+    "by words": sample_behaviour(partial(remembered, shares={"defection": 1.0}), 1),
+    "by position": sample_behaviour(partial(always, position=1), 1),
 }
 
 
 @pytest.fixture(scope="module")
 def points():
     """Measures in all the dilemma's twins and near-twins."""
-    table = measured(PLAYERS, PLAYERS["solver"], "pd", number=10)
+    table = measure_players(PLAYERS, PLAYERS["solver"], "pd", number=10)
     return table, plane(table).set_index("player")
 
 
@@ -735,7 +734,7 @@ def test_words_pull_who_goes_by_words_and_order_who_goes_by_order(points):
 def test_situations_are_matched():
     twin_, map = load("game", "pd~exchanged_turned"), load("game", "pd~exchanged_turned").map
     for situation in situations(PD, 5):
-        view, there = seen_in(PD, situation), seen_in(twin_, situation, map)
+        view, there = observe_situation(PD, situation), observe_situation(twin_, situation, map)
         assert there.past == tuple(map.value(each) for each in view.past) and there.legal.options == PD.options
     assert situations(PD, 5) == situations(PD, 5) != situations(PD, 5, seed=1)
 
@@ -753,9 +752,9 @@ SOLVED = [
 
 
 @pytest.mark.parametrize("name", SOLVED)
-def test_in_every_family_who_solves_and_who_remembers_are_in_their_corners(name):
+def test_in_every_family_solver_and_memorisers_are_in_their_corners(name):
     """A log has no order that could be changed, so that who rates by position does not show it."""
-    table = measured(KNOWN, None, name, number=5)
+    table = measure_players(KNOWN, None, name, number=5)
     found = plane(table).set_index("player")
     assert found.loc["solver", ["invariance", "sensitivity"]].tolist() == pytest.approx([1, 1], abs=0.02)
     for player in ("by words", "by position"):
@@ -775,8 +774,8 @@ def test_measures_say_what_chance_and_the_solver_give(points):
     assert points[0][["low", "high"]].notna().all().all() and (points[0].low <= points[0].value).all()
 
 
-def test_who_does_anything_in_a_near_twin_has_moved_a_part_of_the_way_at_most():
-    table = measured({"by words": KNOWN["by words"]}, None, "rps", number=5)
+def test_uniform_play_in_a_near_twin_moves_part_of_the_way_at_most():
+    table = measure_players({"by words": KNOWN["by words"]}, None, "rps", number=5)
     moved_ = table[table.metric == "sensitivity"]
     assert moved_.chance.between(-1, 1).all() and (moved_.solver == 1).all()
 

@@ -1,4 +1,4 @@
-"""Models beside each other, one's own beside those of the counterfactual paper: cooperation by round, and the round of comprehension.
+"""Compares one's own models with those of the counterfactual paper: cooperation by round, and the round of comprehension.
 
 `cooperation_figure(cooperation_by_round("transcripts/mine.parquet"))` is the figure of your matches beside the paper's.
 """
@@ -28,37 +28,37 @@ from agon.turns import read, read_games
 from agon_papers.counterfactual.cells import MODELS, SPELLED, VARIANTS
 
 Turns: TypeAlias = str | Path | pd.DataFrame
-"""A turns table, or the file that holds one."""
+"""A table of turns, or its file."""
 RECORDED = "transcripts/counterfactual.parquet"
 PEERS = ["zs", "cot", "spp"]
-"""What models are called as opponents."""
+"""Names of models as opponents."""
 OWN = " (own)"
-"""What follows the name of a model that is not the paper's."""
+"""Suffix of the name of a model that is not the paper's."""
 FEW = 3
-"""Decisions behind a point for which an interval is drawn."""
+"""Least number of decisions behind a point with an interval."""
 FAMILIES = {"pd": "Prisoner's dilemma family", "rps": "Rock, paper, scissors family"}
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Which matches are compared, a row each, and of what."""
+class Comparison:
+    """The matches to compare, with their turns and games."""
 
     matches: pd.DataFrame
-    """match, game, variant, model (as figures call it), agent, opponent, own; the player in seat 0 is the one that is looked at."""
+    """Columns: match, game, variant, model (as figures call it), agent, opponent, own. They describe the player in seat 0."""
     turns: pd.DataFrame
-    """Of the paper's models, or of any, where nothing stands beside them."""
+    """Turns of the paper's models; of any models where `own` is None."""
     own: pd.DataFrame | None
     """One's own turns."""
     games: pd.DataFrame
     """The games of both tables (agon.turns.read_games)."""
     left_out: str
-    """What is in one of the tables alone, in words."""
+    """A text on the games, agents and opponents of one table that are not compared."""
     others: tuple[str, ...] = ()
-    """Opponents that both have met, and that are not among these matches: each can be looked at alone."""
+    """Opponents that both sides have met, and that are not among these matches."""
 
     @cached_property
     def opponents(self) -> str:
-        """Whom all of them played against, in words."""
+        """The opponents of all matches, in words."""
         met = set(self.matches.opponent)
         if met != set(PEERS):
             return ", ".join(sorted(met))
@@ -67,17 +67,17 @@ class Compared:
 
     @property
     def agents(self) -> str:
-        """How the models were asked, in words."""
+        """The agents of the models, in words."""
         return ", ".join(sorted(set(self.matches.agent)))
 
-    def named(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """`rows` of compared matches, with `model` as figures call it, and `own`."""
+    def with_names(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """`rows` of these matches, with `model` as figures call it, and `own`."""
         names = self.matches.set_index("match")
         ids = rows.match.astype(str)
         return rows.assign(model=ids.map(names.model), own=ids.map(names.own).astype(bool))
 
     def parts(self) -> Iterator[pd.DataFrame]:
-        """The compared matches of each table, which keep their own types."""
+        """The turns of these matches, by table, so that each keeps its types."""
         for table in (self.turns, self.own):
             if table is not None:
                 yield table[table.match.isin(self.matches.match)]
@@ -91,84 +91,86 @@ def compared(
     opponents: Sequence[str] = (),
     usual: Sequence[str] = (),
     games: pd.DataFrame | None = None,
-) -> Compared:
-    """The matches in which like can be laid beside like: games and variants that were recorded, agents and opponents that both have.
+) -> Comparison:
+    """The matches that can be compared: of recorded games and variants, with agents and opponents that both sides have.
 
-    `own`: turns of one's own; None: of `recorded` alone, which may be any turns. `models`, `agents` and `opponents` choose; without
-    them: the paper's eight models or else all, the `usual` agents or else all that both have or else all, and, where the paper's
-    models are, models as opponents or else all that both have met. An
-    agent of one's own counts as the style of the paper that its name begins with (zs_constrained as zs).
-    `games`: the games of both tables, where turns are given and no files; else they are read beside the files.
-    Matches of other games than two players' with a table of payoffs are left out. Raises AgonError where nothing can be compared.
+    `own`: one's own turns; None compares the models of `recorded`, which may be any turns. `models`, `agents` and `opponents` choose.
+    Without them the models are the paper's eight, or else all. The agents are the `usual` ones, or else those that both sides have, or
+    else all. The opponents are the paper's models where these played, or else those that both sides have met.
+    An agent of one's own counts as the paper's style with which its name begins (zs_constrained as zs).
+    `games`: the games of both tables, for turns that are in no file; else they are read beside the files.
+    Matches without two players or without a table of payoffs are left out. Raises AgonError where nothing can be compared.
     """
-    for name, given in (("models", models), ("agents", agents), ("opponents", opponents)):
-        if isinstance(given, str):
-            raise AgonError(f"{name}={given} is a text: write a list, {name}=[{given}]")
-    opponents = [name_now("agent", each) for each in opponents]
+    for name, choice in (("models", models), ("agents", agents), ("opponents", opponents)):
+        if isinstance(choice, str):
+            raise AgonError(f"{name}={choice} is a text: write a list, {name}=[{choice}]")
+    opponents = [name_now("agent", opponent) for opponent in opponents]
     games = _games(*([recorded] if own is None else [own, recorded])) if games is None else games
-    theirs, mine, told = _turns(recorded), None, [""]
-    found = _players(theirs, games)
-    of_paper = found.model.isin(list(MODELS))
-    if not models and of_paper.any():
-        found = found[of_paper]
-    found = found.assign(own=False)
+    recorded_turns, own_turns, reasons = _turns(recorded), None, [""]
+    matches = _players(recorded_turns, games)
+    of_paper = bool(matches.model.isin(list(MODELS)).any())
+    if of_paper and not models:
+        matches = matches[matches.model.isin(list(MODELS))]
+    matches = matches.assign(own=False)
     if own is not None:
-        mine = _turns(own)
-        if mine.empty:
-            raise AgonError(f"{_called(own)} is empty: no match was played")
-        ours, there = _players(mine, games).assign(own=True), set(_pairs(found))
-        if twice := set(ours.match) & set(found.match):
-            raise AgonError(f"match {min(twice)} is in both tables: name turns of your own")
-        known = ours[_pairs(ours).isin(there)]
-        if known.empty and there:
-            whose = "the paper's" if of_paper.any() else "those recorded"
-            raise AgonError(
-                f"no game of {_called(own)} is among {whose}: it has {_listed(set(_pairs(mine)))}, and they are {_listed(there)}"
-            )
-        told = _left_out(ours, known, there)
-        found = pd.concat([found, known], ignore_index=True)
-    if missing := [each for each in models if not found.model.eq(each).any()]:
-        raise AgonError(f"no match with model {missing[0]!r}: {offered(missing[0], sorted(set(found.model)))}")
+        own_turns = _turns(own)
+        if own_turns.empty:
+            raise AgonError(f"{_source_name(own)} is empty: no match was played")
+        own_matches, pairs = _players(own_turns, games).assign(own=True), set(_pairs(matches))
+        if doubles := set(own_matches.match) & set(matches.match):
+            raise AgonError(f"match {min(doubles)} is in both tables: name turns of your own")
+        shared = own_matches[_pairs(own_matches).isin(pairs)]
+        if shared.empty and pairs:
+            whose = "the paper's" if of_paper else "those recorded"
+            games_there = f"it has {_pair_names(set(_pairs(own_turns)))}, and they are {_pair_names(pairs)}"
+            raise AgonError(f"no game of {_source_name(own)} is among {whose}: {games_there}")
+        reasons = _explain_left_out(own_matches, shared, pairs)
+        matches = pd.concat([matches, shared], ignore_index=True)
+    if missing := [model for model in models if not matches.model.eq(model).any()]:
+        raise AgonError(f"no match with model {missing[0]!r}: {offered(missing[0], sorted(set(matches.model)))}")
     if models:
-        found = found[found.model.isin(list(models)) | found.own]
-    every = found
-    of_agents = _chosen(found, "agent", agents, usual)
-    found = _chosen(of_agents, "opponent", opponents, PEERS if of_paper.any() else ())
+        matches = matches[matches.model.isin(list(models)) | matches.own]
+    of_models = matches
+    of_agents = _select(matches, "agent", agents, usual)
+    matches = _select(of_agents, "opponent", opponents, PEERS if of_paper else ())
     met = [set(rows.opponent) for _, rows in of_agents.groupby("own")] if own is not None else [set()]
-    alone = () if opponents else tuple(sorted(set.intersection(*met) - set(found.opponent)))
-    if found.empty or (own is not None and found.own.nunique() < 2):
+    others = () if opponents else tuple(sorted(set.intersection(*met) - set(matches.opponent)))
+    if matches.empty or (own is not None and matches.own.nunique() < 2):
         raise AgonError("no match is left to compare: choose other models, agents or opponents")
-    for what in ("agent", "opponent"):
-        if own is not None and (others := sorted(set(every[what][every.own]) - set(found[what][found.own]))):
-            told.append(f"not among these without {what}s=[...]: {', '.join(others)}")
-    label = found.model.map(MODELS).fillna(found.model)
-    several = found.groupby("model").asked.transform("nunique").gt(1) & (not of_paper.any())
-    strange = found.own & ~found.asked.isin(found.agent[~found.own])
-    named = label.where(~(several | strange), label + " " + found.asked)
-    found["model"] = np.where(found.own, named + OWN, named)
-    left_out = "; ".join(filter(None, told))
-    found = found.drop(columns="asked").reset_index(drop=True)
-    met = _pairs(games).isin(set(_pairs(found)))
-    return Compared(found, theirs, mine, games[met], left_out, alone)
+    for column in ("agent", "opponent"):
+        if own is not None and (
+            unselected := sorted(set(of_models[column][of_models.own]) - set(matches[column][matches.own]))
+        ):
+            reasons.append(f"not among these without {column}s=[...]: {', '.join(unselected)}")
+    label = matches.model.map(MODELS).fillna(matches.model)
+    is_ambiguous = matches.groupby("model").asked.transform("nunique").gt(1) & (not of_paper)
+    has_other_style = matches.own & ~matches.asked.isin(matches.agent[~matches.own])
+    label = label.where(~(is_ambiguous | has_other_style), label + " " + matches.asked)
+    matches["model"] = np.where(matches.own, label + OWN, label)
+    matches = matches.drop(columns="asked").reset_index(drop=True)
+    games = games[_pairs(games).isin(set(_pairs(matches)))]
+    return Comparison(matches, recorded_turns, own_turns, games, "; ".join(filter(None, reasons)), others)
 
 
-def cooperation_by_round(own: Turns | None = None, recorded: Turns = RECORDED, **chosen: Sequence[str]) -> pd.DataFrame:
-    """How often the first (kind) action was taken, round by round, in games of two actions: one's `own` models beside the paper's.
+def cooperation_by_round(
+    own: Turns | None = None, recorded: Turns = RECORDED, **choices: Sequence[str]
+) -> pd.DataFrame:
+    """The share of the first (cooperative) action by round, in games of two actions: one's `own` models beside the paper's.
 
-    Of valid decisions, all matches together. Columns: game, variant, model, round, action, value (share), n (decisions, one of each
-    match), own, and for one's own low, high (Clopper and Pearson's 95 % interval). `chosen`: see `compared`.
+    Shares are of valid decisions, over all matches. Columns: game, variant, model, round, action, value (share), n (decisions, one per
+    match), own, low, high (Clopper and Pearson's 95 % interval, of one's own models only). `choices`: see `compared`.
     """
-    return cooperation_of(compared(own, recorded, **chosen))
+    return cooperation_of(compared(own, recorded, **choices))
 
 
-def cooperation_of(found: Compared) -> pd.DataFrame:
-    """`cooperation_by_round` of what is compared."""
+def cooperation_of(comparison: Comparison) -> pd.DataFrame:
+    """`cooperation_by_round` of a comparison."""
     parts = []
-    for turns in found.parts():
+    for turns in comparison.parts():
         seat = turns[turns.seat.eq(0)]
         kind = {text: options[0] for text, options in _options(seat).items() if len(options) == 2}
         seat = seat[seat.legal.isin(list(kind))]
-        shares = shares_over_rounds(found.named(seat), ["game", "variant", "model", "own"])
+        shares = shares_over_rounds(comparison.with_names(seat), ["game", "variant", "model", "own"])
         first = seat[["game", "variant", "legal"]].drop_duplicates().astype(str)
         first = first.assign(action=first.legal.map(kind)).drop(columns="legal")
         parts.append(shares.astype({"game": str, "variant": str}).merge(first, on=["game", "variant", "action"]))
@@ -178,117 +180,120 @@ def cooperation_of(found: Compared) -> pd.DataFrame:
         for row in table.itertuples()
     ]
     low, high = zip(*bounds, strict=True) if bounds else ((), ())
-    variants = pd.Categorical(table.variant, in_order(table.variant), ordered=True)
+    variants = pd.Categorical(table.variant, sort_variants(table.variant), ordered=True)
     columns = ["game", "variant", "model", "round", "action", "value", "n", "own", "low", "high"]
     return table.assign(variant=variants, low=low, high=high)[columns]
 
 
 def cooperation_figure(table: pd.DataFrame, title: str = "Cooperation over rounds") -> Figure:
-    """`cooperation_by_round` as lines, a panel for every variant; one's own models are thick and marked as own.
+    """Draws `cooperation_by_round` as lines, a panel per variant. One's own models have thick lines and are marked as own.
 
     Raises AgonError where there is no game of two actions.
     """
     if table.empty:
         raise AgonError("there is no game of two actions, in which one could cooperate")
-    places = ordered(table)
+    places = panel_keys(table)
     few = table[["low", "high"]].where(table.n.ge(FEW))
-    drawn = table.assign(**few) if table.own.any() else table.drop(columns=["low", "high"])
-    made, axes = figures.figure(1, len(places), (max(6.5, 3.25 * len(places)), 4.4), share=True)
+    points = table.assign(**few) if table.own.any() else table.drop(columns=["low", "high"])
+    image, axes = figures.figure(1, len(places), (max(6.5, 3.25 * len(places)), 4.4), share=True)
     names = list(pd.unique(table.model))
-    for place, (game, variant) in zip(axes, places, strict=True):
-        rows = drawn[(drawn.game == game) & (drawn.variant == variant)]
-        name, counted = variant if table.game.nunique() == 1 else f"{game} {variant}", numbers(rows, "point")
-        head = "\n".join([name, *counted.split(", ")]) if table.own.any() else f"{name} ({counted})"
-        labels = ("round", f"share of decisions\nto {cooperate(table)}" if place is axes[0] else "")
-        figures.lines(place, rows, "round", "model", head, labels, order=names, bold=_own(table))
-    figures.legend(made, axes[0], columns=4, spelled=SPELLED)
+    for axis, (game, variant) in zip(axes, places, strict=True):
+        rows = points[(points.game == game) & (points.variant == variant)]
+        name, counts = variant if table.game.nunique() == 1 else f"{game} {variant}", sample_sizes(rows, "point")
+        head = "\n".join([name, *counts.split(", ")]) if table.own.any() else f"{name} ({counts})"
+        labels = ("round", f"share of decisions\nto {name_of_cooperation(table)}" if axis is axes[0] else "")
+        figures.lines(axis, rows, "round", "model", head, labels, order=names, bold=_own_models(table))
+    figures.legend(image, axes[0], columns=4, spelled=SPELLED)
     least = table[~table.own].n.min() if (~table.own).any() else table.n.min()
     bars = f"; bars: 95 % intervals of one's own, where n is {FEW} or more" if table.own.any() else ""
-    title = fill(title, int(11.5 * made.get_figwidth()))
-    made.suptitle(f"{title}\n95 % margin of a {'recorded ' * bool(bars)}point: at most ±{0.98 / least**0.5:.2f}{bars}")
-    return made
+    title = fill(title, int(11.5 * image.get_figwidth()))
+    image.suptitle(f"{title}\n95 % margin of a {'recorded ' * bool(bars)}point: at most ±{0.98 / least**0.5:.2f}{bars}")
+    return image
 
 
-def cooperate(table: pd.DataFrame) -> str:
-    """What the first actions of a table's games are called."""
+def name_of_cooperation(table: pd.DataFrame) -> str:
+    """The verb of the first actions of a table's games, in words."""
     others = [action for action in dict.fromkeys(table.action) if action != "cooperation"]
     return "cooperate" + (f" (or for {', '.join(others)})" if others else "")
 
 
-def comprehension(own: Turns | None = None, recorded: Turns = RECORDED, **chosen: Sequence[str]) -> pd.DataFrame:
+def comprehension(own: Turns | None = None, recorded: Turns = RECORDED, **choices: Sequence[str]) -> pd.DataFrame:
     """The round from which the opponent is understood, by game, variant and model: one's `own` models beside the paper's.
 
-    As `agon.metrics.summary` gives it (value, sd, n, low, high), with `own`, and `never`: the round that stands for never. `chosen`: see
-    `compared`; without `agents` the zero-shot ones (zs), where both have them.
+    Columns of `agon.metrics.summary` (value, sd, n, low, high), with `own`, and `never`: the round that stands for never.
+    `choices`: see `compared`; without `agents` the zero-shot ones (zs), where both sides have them.
     """
-    return comprehension_of(compared(own, recorded, **({"usual": ["zs"]} | chosen)))
+    return comprehension_of(compared(own, recorded, **({"usual": ["zs"]} | choices)))
 
 
-def comprehension_of(found: Compared) -> pd.DataFrame:
-    """`comprehension` of what is compared, but for one's own matches in which no decision could be read."""
-    matches = metrics_of(found)
+def comprehension_of(comparison: Comparison) -> pd.DataFrame:
+    """`comprehension` of a comparison, without one's own matches in which no decision was readable."""
+    matches = metrics_of(comparison)
     matches = matches[~matches.own | matches.void.lt(matches.rounds)]
     keys, cells = ["own", "game", "variant", "model"], ["agent", "opponent"]
     table = summary(matches, ["opponent_comprehension_as_done"], keys, limits=limits(matches), cells=cells)
     never = 1 + matches.groupby("game").rounds.max()
     return table.assign(
-        never=table.game.map(never), variant=pd.Categorical(table.variant, in_order(table.variant), ordered=True)
+        never=table.game.map(never), variant=pd.Categorical(table.variant, sort_variants(table.variant), ordered=True)
     )
 
 
-def metrics_of(found: Compared) -> pd.DataFrame:
-    """agon.games.matrix.metrics.per_match of what is compared, with `own`."""
-    rules, equilibria = payoff_table(found.games), equilibrium_table(found.games)
-    parts = [found.named(per_match(turns, rules, equilibria)) for turns in found.parts()]
+def metrics_of(comparison: Comparison) -> pd.DataFrame:
+    """agon.games.matrix.metrics.per_match of a comparison, with `own`."""
+    rules, equilibria = payoff_table(comparison.games), equilibrium_table(comparison.games)
+    parts = [comparison.with_names(per_match(turns, rules, equilibria)) for turns in comparison.parts()]
     labels = dict.fromkeys(("game", "variant", "agent", "opponent"), str)
     return pd.concat([part.astype(labels) for part in parts], ignore_index=True)
 
 
-def ordered(table: pd.DataFrame) -> list[tuple[str, str]]:
-    """Games and variants of a table, the paper's first and in its order."""
-    found = list(dict.fromkeys(zip(table.game.astype(str), table.variant.astype(str), strict=True)))
-    place = {name: number for number, name in enumerate(in_order(table.variant))}
-    return sorted(found, key=lambda each: (each[0] not in FAMILIES, each[0], place[each[1]]))
+def panel_keys(table: pd.DataFrame) -> list[tuple[str, str]]:
+    """(game, variant) of each panel of a table, the paper's first and in its order."""
+    keys = list(dict.fromkeys(zip(table.game.astype(str), table.variant.astype(str), strict=True)))
+    place = {name: number for number, name in enumerate(sort_variants(table.variant))}
+    return sorted(keys, key=lambda key: (key[0] not in FAMILIES, key[0], place[key[1]]))
 
 
-def in_order(variants: pd.Series) -> list[str]:
-    """Names of variants, the paper's first and in its order."""
-    there = [str(each) for each in pd.unique(variants)]
-    return [each for each in VARIANTS if each in there] + sorted(set(there) - set(VARIANTS))
+def sort_variants(variants: pd.Series) -> list[str]:
+    """The different variants, the paper's first and in its order."""
+    names = [str(name) for name in pd.unique(variants)]
+    return [name for name in VARIANTS if name in names] + sorted(set(names) - set(VARIANTS))
 
 
-def _turns(given: Turns) -> pd.DataFrame:
-    return given if isinstance(given, pd.DataFrame) else read(given)
+def _turns(turns: Turns) -> pd.DataFrame:
+    return turns if isinstance(turns, pd.DataFrame) else read(turns)
 
 
-def _games(*given: Turns) -> pd.DataFrame:
+def _games(*sources: Turns) -> pd.DataFrame:
     """The games beside files of turns. Raises AgonError for turns that are in no file."""
-    if any(isinstance(each, pd.DataFrame) for each in given):
+    if any(isinstance(source, pd.DataFrame) for source in sources):
         raise AgonError("turns that are in no file need games=, their table of games (agon.turns.read_games)")
-    return read_games(*given)
+    return read_games(*sources)
 
 
-def _called(given: Turns) -> str:
-    return "the turns table" if isinstance(given, pd.DataFrame) else shown(input_path(given))
+def _source_name(turns: Turns) -> str:
+    return "the turns table" if isinstance(turns, pd.DataFrame) else shown(input_path(turns))
 
 
-def _listed(pairs: Iterable[tuple[str, str]]) -> str:
+def _pair_names(pairs: Iterable[tuple[str, str]]) -> str:
     return ", ".join(sorted(map(" ".join, pairs)))
 
 
 def _players(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
-    """match, game, variant, model, agent (the paper's style, where it is one), asked (its own name), opponent; of two-seat matches."""
+    """The players in seat 0 of matches with two seats and a table of payoffs.
+
+    Columns: match, game, variant, model, agent (the paper's style where it is one), asked (the agent's name), opponent.
+    """
     columns = ["match", "game", "variant", "model", "agent"]
     pair = [
         turns.loc[turns.seat.eq(seat), columns].drop_duplicates("match").astype(object).set_index("match")
         for seat in (0, 1)
     ]
     others = set(turns.match[turns.seat.gt(1)])
-    found = pair[0][~pair[0].index.isin(others)].join(pair[1].agent.rename("opponent"), how="inner").reset_index()
-    paid = games[games.options.map(len) > 0]
-    found = found[_pairs(found).isin(set(_pairs(paid)))]
-    found = found.assign(asked=found.agent, agent=_styles(found.agent), opponent=_styles(found.opponent))
-    return found.assign(model=found.model.where(found.model.notna(), found.asked))
+    players = pair[0][~pair[0].index.isin(others)].join(pair[1].agent.rename("opponent"), how="inner").reset_index()
+    with_payoffs = games[games.options.map(len) > 0]
+    players = players[_pairs(players).isin(set(_pairs(with_payoffs)))]
+    players = players.assign(asked=players.agent, agent=_styles(players.agent), opponent=_styles(players.opponent))
+    return players.assign(model=players.model.where(players.model.notna(), players.asked))
 
 
 def _pairs(table: pd.DataFrame) -> pd.Series:
@@ -297,50 +302,53 @@ def _pairs(table: pd.DataFrame) -> pd.Series:
 
 
 def _styles(agents: pd.Series) -> pd.Series:
-    """Agents as the paper calls such; scripts by the names of conf/agent, by which those of both sides are the same."""
+    """Agents by the paper's names of styles; scripts by their names in conf/agent, which both sides share."""
     names = agents.astype(str).replace(new_names("agent")).str.replace(r"^(zs|cot|spp)_sc\d+$", r"sc-\1", regex=True)
     return names.str.replace(r"^(zs|cot|spp)_.*$", r"\1", regex=True)
 
 
-def _chosen(found: pd.DataFrame, what: str, wanted: Sequence[str], usual: Sequence[str]) -> pd.DataFrame:
-    """Rows whose `what` is among those wanted; without any, those that both sides have, the usual ones first. Raises AgonError."""
-    sides = [set(rows[what]) for _, rows in found.groupby("own")]
-    if wanted:
-        if missing := [each for each in wanted if not any(each in side for side in sides)]:
+def _select(matches: pd.DataFrame, what: str, choices: Sequence[str], usual: Sequence[str]) -> pd.DataFrame:
+    """Rows whose column `what` is one of the choices. Without choices: the usual values that both sides have, or else all of these.
+
+    Raises AgonError for a choice that no row has, and where no opponent is shared.
+    """
+    sides = [set(rows[what]) for _, rows in matches.groupby("own")]
+    if choices:
+        if missing := [choice for choice in choices if not any(choice in side for side in sides)]:
             raise AgonError(f"no match with {what} {missing[0]!r}: {offered(missing[0], sorted(set().union(*sides)))}")
-        return found[found[what].isin(list(wanted))]
+        return matches[matches[what].isin(list(choices))]
     both = set.intersection(*sides) if sides else set()
     if not both and what == "opponent":
-        told = " and ".join(", ".join(sorted(side)[:8]) for side in sides)
-        raise AgonError(f"no opponent that both have met, without which nothing can be compared: {told}")
-    kept = both & set(usual) or both
-    return found[found[what].isin(kept)] if kept else found
+        lists = " and ".join(", ".join(sorted(side)[:8]) for side in sides)
+        raise AgonError(f"no opponent that both have met, without which nothing can be compared: {lists}")
+    shared = both & set(usual) or both
+    return matches[matches[what].isin(shared)] if shared else matches
 
 
-def _left_out(ours: pd.DataFrame, known: pd.DataFrame, there: set[tuple[str, str]]) -> list[str]:
-    """Which games are in one of two tables alone, in words."""
-    told = []
-    if counts := Counter(_pairs(ours[~ours.index.isin(known.index)])):
-        told.append(
+def _explain_left_out(matches: pd.DataFrame, recorded: pd.DataFrame, pairs: set[tuple[str, str]]) -> list[str]:
+    """Texts on the games that only one of two tables has."""
+    reasons = []
+    if counts := Counter(_pairs(matches[~matches.index.isin(recorded.index)])):
+        reasons.append(
             "not recorded: " + ", ".join(f"{game} {variant} ({n} matches)" for (game, variant), n in counts.items())
         )
-    if lacks := there - set(_pairs(known)):
-        told.append("not played: " + _listed(lacks))
-    return told
+    if lacks := pairs - set(_pairs(recorded)):
+        reasons.append("not played: " + _pair_names(lacks))
+    return reasons
 
 
 def _options(seat: pd.DataFrame) -> dict[str, list[str]]:
-    """JSON of what can be answered -> the actions, where one of several is chosen."""
+    """JSON of an action space -> its options, where it is a choice."""
     texts = [text for text in seat.legal.unique() if isinstance(text, str)]
     return {text: list(json.loads(text).get("choice", ())) for text in texts}
 
 
-def _own(table: pd.DataFrame) -> list[str]:
+def _own_models(table: pd.DataFrame) -> list[str]:
     return list(pd.unique(table.model[table.own]))
 
 
-def numbers(rows: pd.DataFrame, what: str) -> str:
-    """How many decisions or matches lie behind every point of a picture, one's own apart."""
-    theirs, own = (part.n.min() for part in (rows[~rows.own], rows[rows.own]))
-    told = [] if np.isnan(theirs) else [f"n at least {theirs:.0f} per {what}"]
-    return ", ".join(told + ([] if np.isnan(own) else [f"own: at least {own:.0f}"]))
+def sample_sizes(rows: pd.DataFrame, what: str) -> str:
+    """The least number of decisions or matches behind a point of a figure, in words, with one's own apart."""
+    recorded, own = (part.n.min() for part in (rows[~rows.own], rows[rows.own]))
+    texts = [] if np.isnan(recorded) else [f"n at least {recorded:.0f} per {what}"]
+    return ", ".join(texts + ([] if np.isnan(own) else [f"own: at least {own:.0f}"]))

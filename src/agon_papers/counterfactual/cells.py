@@ -38,7 +38,7 @@ SHORT = {short: name for name, short in MODELS.items()} | {
     "mf, ap": "scripts: best reply to the most frequent move",
     "tft": "script: best reply to the last move; not tit for tat, though the paper's name reads so",
 }
-"""Short names of the tables -> what they mean, for readers of a page."""
+"""Short names of the tables -> their meaning, for readers of a page."""
 
 _PRINTED = ("total_points", "opponent_comprehension", "cooperation_rate", "efficiency", "validity_rate")
 _AS_DONE = {"opponent_comprehension": "opponent_comprehension_as_done", "efficiency": "efficiency_as_done"}
@@ -46,20 +46,20 @@ READINGS = {
     "literal": {metric: metric for metric in _PRINTED},
     "reconciled": {metric: _AS_DONE.get(metric, metric) for metric in _PRINTED},
 }
-"""Reading -> the paper's metric -> the column of agon.games.matrix.metrics.per_match that it means."""
+"""Reading -> the paper's metric -> its column of agon.games.matrix.metrics.per_match."""
 
 VARIANTS = ("default", "label", "payoff", "joint")
 
 GROUPS = {"efficiency": ["variant", "model", "prompt"], "validity_rate": ["model"]}
-"""What a printed cell of these metrics averages over: everything but these keys. The others: one row and one opponent."""
+"""Metric -> the keys of its printed cells, which average over all else. Cells of other metrics have all KEYS."""
 
 KEYS = ["variant", "model", "prompt", "opponent"]
 
 
 def of_the_paper(turns: pd.DataFrame) -> pd.DataFrame:
-    """`turns` themselves. Raises AgonError where no model of the tables played one of the paper's variants."""
-    played = turns[turns.seat.eq(0) & turns.model.isin(list(MODELS))]
-    variants = set(zip(played.game, played.variant, strict=True))
+    """Returns `turns`. Raises AgonError if no model of the tables played one of the paper's variants."""
+    seat = turns[turns.seat.eq(0) & turns.model.isin(list(MODELS))]
+    variants = set(zip(seat.game, seat.variant, strict=True))
     if missing := [
         f"{game}/{variant}" for game in ("pd", "rps") for variant in VARIANTS if (game, variant) not in variants
     ]:
@@ -72,12 +72,12 @@ def of_the_paper(turns: pd.DataFrame) -> pd.DataFrame:
     return turns
 
 
-def told(matches: pd.DataFrame) -> str:
-    """How many matches of which models there are, in words; those that are in no table are named."""
-    asked = matches[matches.model.notna()].astype({"model": str, "opponent": str})
-    tabled = asked[asked.model.isin(list(MODELS))]
-    words = [f"{len(asked):,} matches: {len(tabled):,} of the {tabled.model.nunique()} models in the tables"]
-    for name, rows in asked.drop(tabled.index).groupby("model"):
+def describe_matches(matches: pd.DataFrame) -> str:
+    """A sentence on the numbers of matches, and on the models that are in no table."""
+    of_models = matches[matches.model.notna()].astype({"model": str, "opponent": str})
+    of_tables = of_models[of_models.model.isin(list(MODELS))]
+    words = [f"{len(of_models):,} matches: {len(of_tables):,} of the {of_tables.model.nunique()} models in the tables"]
+    for name, rows in of_models.drop(of_tables.index).groupby("model"):
         words.append(
             f"{len(rows):,} of {name}, which is in no table (against {', '.join(sorted(set(rows.opponent)))} alone)"
         )
@@ -85,36 +85,38 @@ def told(matches: pd.DataFrame) -> str:
 
 
 def statistics(matches: pd.DataFrame, reading: str, intervals: bool = False) -> pd.DataFrame:
-    """Mean and standard deviation of every printed group: game, metric, KEYS ("all" where averaged over), value, sd, n, low, high.
+    """Mean and standard deviation of every printed group: game, metric, KEYS ("all" for an average over a key), value, sd, n, low, high.
 
-    What is averaged over are fixed cells: intervals know only what varies within them.
-    `matches` is agon.games.matrix.metrics.per_match of the player under test. As done, validity in rps leaves out opponent ap.
+    The groups that an average combines are fixed cells: intervals have only the variance within them. `matches`:
+    agon.games.matrix.metrics.per_match of the player under test. In the reconciled reading, validity in rps leaves out opponent ap.
     """
-    known = matches.astype(dict.fromkeys(("model", "agent", "opponent", "variant"), object))
-    known = known.assign(model=known.model.map(MODELS), prompt=known.agent).dropna(subset="model")
+    of_tables = matches.astype(dict.fromkeys(("model", "agent", "opponent", "variant"), object))
+    of_tables = of_tables.assign(model=of_tables.model.map(MODELS), prompt=of_tables.agent).dropna(subset="model")
     parts = []
     for metric, column in READINGS[reading].items():
         by = ["game", *GROUPS.get(metric, KEYS)]
-        rows = known
+        rows = of_tables
         if metric == "validity_rate" and reading == "reconciled":
-            rows = known[known.opponent != "ap"]
+            rows = of_tables[of_tables.opponent != "ap"]
         averaged = {key: "all" for key in KEYS if key not in by}
         fixed = [key for key in KEYS if key in averaged]
-        made = summary(rows, [column], by, intervals=intervals, limits=limits(rows) if intervals else None, cells=fixed)
-        parts.append(made.assign(metric=metric, **averaged))
+        stats = summary(
+            rows, [column], by, intervals=intervals, limits=limits(rows) if intervals else None, cells=fixed
+        )
+        parts.append(stats.assign(metric=metric, **averaged))
     return pd.concat(parts, ignore_index=True)
 
 
 def cells(
-    found: pd.DataFrame, published: pd.DataFrame, reading: str, variants: pd.DataFrame | None = None
+    stats: pd.DataFrame, published: pd.DataFrame, reading: str, variants: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Every printed cell beside its recomputed value; see COLUMNS.
 
-    `found`: `statistics` under `reading`. `published`: tables.csv with numbers as text (their decimals count). `variants`: `true_variants`;
-    without it captions are believed. A cell agrees when the recomputed value rounds to the printed one; where there are no records,
+    `stats`: `statistics` under `reading`. `published`: tables.csv with numbers as text (their decimals count). `variants`: `true_variants`;
+    without it the captions are taken as true. A cell agrees if the recomputed value rounds to the printed one. Without records,
     recomputed is absent and the cell does not agree.
     """
-    both = _beside(found, published, variants)
+    both = _beside(stats, published, variants)
     shared = pd.DataFrame({"paper": PAPER, "table": both.table})
     shared["row"] = both.model.where(both.prompt == "all", both.model + " " + both.prompt)
     shared["column"] = both.opponent.where(both.opponent != "all", both.captioned_variant)
@@ -127,40 +129,40 @@ def cells(
     return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)[COLUMNS]
 
 
-def _beside(found: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame | None) -> pd.DataFrame:
-    """Every printed cell with the statistics of its variant: the true one, or the captioned one where `variants` is not given."""
-    asked = published.assign(variant=published.captioned_variant)
+def _beside(stats: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame | None) -> pd.DataFrame:
+    """Every printed cell with the statistics of its variant: the true one, or the captioned one without `variants`."""
+    cells_of_variants = published.assign(variant=published.captioned_variant)
     if variants is not None:
         keys = ["table", "captioned_variant"]
-        asked = published.merge(variants[[*keys, "variant"]], on=keys, how="left", validate="m:1")
-    return asked.merge(found, on=["game", "metric", *KEYS], how="left", validate="m:1")
+        cells_of_variants = published.merge(variants[[*keys, "variant"]], on=keys, how="left", validate="m:1")
+    return cells_of_variants.merge(stats, on=["game", "metric", *KEYS], how="left", validate="m:1")
 
 
 def _decimals(published: pd.DataFrame) -> pd.Series:
-    """Table -> decimals of its numbers: the most that any of them shows."""
-    shown = published["mean"].str.partition(".")[2].str.len()
-    return shown.groupby(published.table).max()
+    """Table -> the most decimals of any of its numbers."""
+    decimals = published["mean"].str.partition(".")[2].str.len()
+    return decimals.groupby(published.table).max()
 
 
-def agreement(found: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """For every captioned set of cells and every variant: how many cells would agree if it were the one shown.
+def agreement(stats: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """For every captioned set of cells and every variant: how many cells agree with the numbers of that variant.
 
-    `found`: `statistics` under the reconciled reading. Columns: table, captioned_variant, variant, agree, of.
+    `stats`: `statistics` under the reconciled reading. Columns: table, captioned_variant, variant, agree, of.
     """
     one = published[published.captioned_variant != "all"]
-    pairs = one.merge(found, on=["game", "metric", "model", "prompt", "opponent"], how="inner")
+    pairs = one.merge(stats, on=["game", "metric", "model", "prompt", "opponent"], how="inner")
     decimals = pairs.table.map(_decimals(published))
     agree = rounds_to(pairs.value, pairs["mean"].astype(float), decimals)
     agree &= rounds_to(pairs.sd, pairs["std"].astype(float), decimals)
-    counted = pairs.assign(agree=agree).groupby(["table", "captioned_variant", "variant"], observed=True).agree
-    return counted.agg(agree="sum", of="size").astype(int).reset_index()
+    groups = pairs.assign(agree=agree).groupby(["table", "captioned_variant", "variant"], observed=True).agree
+    return groups.agg(agree="sum", of="size").astype(int).reset_index()
 
 
 def true_variants(counts: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """The variant whose matches each captioned set of cells was computed from: the one with which most cells agree.
+    """The true variant of each captioned set of cells: the variant with which most of its cells agree.
 
-    `counts`: `agreement`. Columns: paper, table, captioned_variant, variant, agree, of, and the variant with which the next most cells
-    agree: runner_up, runner_up_agree. "all" stays "all", and is not counted.
+    `counts`: `agreement`. Columns: paper, table, captioned_variant, variant, agree, of, and the second best variant: runner_up,
+    runner_up_agree. The caption "all" stays "all", without counts.
     """
     keys = ["table", "captioned_variant"]
     ranked = counts.sort_values("agree", ascending=False, kind="stable").groupby(keys, sort=True)
@@ -168,18 +170,18 @@ def true_variants(counts: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame
     best = ranked.nth(0).sort_values(keys).merge(second, on=keys, how="left")
     rest = published.loc[published.captioned_variant == "all", keys].drop_duplicates()
     table = pd.concat([best, rest.assign(variant="all")], ignore_index=True)
-    counted = dict.fromkeys(["agree", "of", "runner_up_agree"], "Int64")
+    types = dict.fromkeys(["agree", "of", "runner_up_agree"], "Int64")
     columns = ["paper", *keys, "variant", "agree", "of", "runner_up", "runner_up_agree"]
-    return table.astype(counted).assign(paper=PAPER)[columns]
+    return table.astype(types).assign(paper=PAPER)[columns]
 
 
-def with_intervals(found: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame) -> pd.DataFrame:
-    """Every printed cell with what it is computed from: value, sd, n, low, high beside the printed numbers.
+def with_intervals(stats: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame) -> pd.DataFrame:
+    """Every printed cell with its recomputed value, sd, n, low, high beside the printed numbers.
 
-    `found`: `statistics` under the reconciled reading, with intervals. `variants`: `true_variants`.
+    `stats`: `statistics` under the reconciled reading, with intervals. `variants`: `true_variants`.
     Columns: table, game, metric, captioned_variant, variant, model, prompt, opponent, published, published_sd, value, sd, n, low, high.
     """
-    both = _beside(found, published, variants).rename(columns={"mean": "published", "std": "published_sd"})
+    both = _beside(stats, published, variants).rename(columns={"mean": "published", "std": "published_sd"})
     names = ["table", "game", "metric", "captioned_variant", *KEYS, "published", "published_sd"]
     return both[[*names, "value", "sd", "n", "low", "high"]]
 
@@ -187,45 +189,49 @@ def with_intervals(found: pd.DataFrame, published: pd.DataFrame, variants: pd.Da
 def differences(
     matches: pd.DataFrame, cells: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame
 ) -> pd.DataFrame:
-    """The printed cells that do not agree under the reconciled reading, with what they would need and the likely cause.
+    """The printed cells that do not agree under the reconciled reading, with the likely cause.
 
-    `cells`: those of the reconciled reading. Columns: table, row, column, published (mean and sd), recomputed, recorded (the matches'
-    own values), likely_cause.
+    `cells`: those of the reconciled reading. Columns: table, row, column, published (mean and sd), recomputed, recorded (the values of
+    the matches), likely_cause.
     """
-    found = cells.set_index(["table", "row", "column", "statistic"]).sort_index()
-    shown = variants.set_index(["table", "captioned_variant"]).variant
+    values_of_cells = cells.set_index(["table", "row", "column", "statistic"]).sort_index()
+    variant_of = variants.set_index(["table", "captioned_variant"]).variant
     rows = matches.model.astype(object).map(MODELS) + " " + matches.agent.astype(object)
-    made = []
+    table_rows = []
     for table, row, column in (
         whole_cells(cells).query("not agrees")[["table", "row", "column"]].itertuples(index=False)
     ):
         one = published[published.table == table].iloc[0]
-        here = (matches.game == one.game) & (matches.variant == shown[table, one.captioned_variant])
-        values = matches[here & (rows == row) & (matches.opponent == column)][READINGS["reconciled"][one.metric]]
-        cell, digits = found.loc[(table, row, column)], _decimals(published)[table]
-        printed, ours = ([f"{value:.{digits}f}" for value in cell[which]] for which in ("published", "recomputed"))
-        cause = _cause(printed, ours, values.tolist()) + _same_pair(published, table, row, column)
+        is_variant = (matches.game == one.game) & (matches.variant == variant_of[table, one.captioned_variant])
+        values = matches[is_variant & (rows == row) & (matches.opponent == column)][READINGS["reconciled"][one.metric]]
+        cell, digits = values_of_cells.loc[(table, row, column)], _decimals(published)[table]
+        printed, recomputed = (
+            [f"{value:.{digits}f}" for value in cell[which]] for which in ("published", "recomputed")
+        )
+        cause = _cause(printed, recomputed, values.tolist()) + _same_pair(published, table, row, column)
         recorded = ", ".join(f"{value:g}" for value in values)
-        made.append((table, row, column, " ± ".join(printed), " ± ".join(ours), recorded, cause))
-    return pd.DataFrame(made, columns=["table", "row", "column", "published", "recomputed", "recorded", "likely_cause"])
+        table_rows.append((table, row, column, " ± ".join(printed), " ± ".join(recomputed), recorded, cause))
+    return pd.DataFrame(
+        table_rows, columns=["table", "row", "column", "published", "recomputed", "recorded", "likely_cause"]
+    )
 
 
-def _cause(printed: Sequence[str], ours: Sequence[str], values: Sequence[float]) -> str:
-    digits = sum(a != b for a, b in zip(printed[0], ours[0], strict=False))
-    if printed[1] == ours[1] and len(printed[0]) == len(ours[0]) and digits == 1:
-        misprint = f"{printed[0]} for {ours[0]}"
+def _cause(printed: Sequence[str], recomputed: Sequence[str], values: Sequence[float]) -> str:
+    digits = sum(a != b for a, b in zip(printed[0], recomputed[0], strict=False))
+    if printed[1] == recomputed[1] and len(printed[0]) == len(recomputed[0]) and digits == 1:
+        misprint = f"{printed[0]} for {recomputed[0]}"
         return f"misprint: the standard deviation agrees, and the mean differs in one digit ({misprint})"
     if len(values) == 2:
         mean, half = float(printed[0]), float(printed[1]) / np.sqrt(2)
-        needed = f"{round(mean - half)} and {round(mean + half)}"
-        return f"another match: the printed mean and deviation need values {needed}, which are not those recorded"
+        pair = f"{round(mean - half)} and {round(mean + half)}"
+        return f"another match: the printed mean and deviation need values {pair}, which are not those recorded"
     return "unknown"
 
 
 def _same_pair(published: pd.DataFrame, table: int, row: str, column: str) -> str:
-    """Whether the same mean and deviation are printed elsewhere for the same model, as when a line is copied."""
-    here = published[(published.table == table) & (published.opponent == column)]
-    here = here.assign(row=here.model + " " + here.prompt)
-    same = here.merge(here[here.row == row][["model", "mean", "std"]], on=["model", "mean", "std"])
+    """A text if the same mean and deviation are printed elsewhere for the same model, as if a line was copied; else empty."""
+    others = published[(published.table == table) & (published.opponent == column)]
+    others = others.assign(row=others.model + " " + others.prompt)
+    same = others.merge(others[others.row == row][["model", "mean", "std"]], on=["model", "mean", "std"])
     twins = same.row[same.row != row]
     return f"; the same pair is printed for {', '.join(twins)}, perhaps copied from there" if len(twins) else ""

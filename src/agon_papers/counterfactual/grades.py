@@ -1,4 +1,4 @@
-"""The words of Table 25, as thirds of the eight models, beside the thirds in which the recorded matches put them."""
+"""The words of Table 25 as grades, beside the grades by the ranks of the eight models in the recorded matches."""
 
 import numpy as np
 import pandas as pd
@@ -32,28 +32,28 @@ def cells(matches: pd.DataFrame, payoffs: pd.DataFrame, words: pd.DataFrame, rea
     `matches`: agon.games.matrix.metrics.per_match of the player under test. `payoffs`: rows of agon.games.payoff_rows. `words`:
     table_25.csv. The first three of eight have grade 3, the last three grade 1. Recomputed is absent where a model or game is not there.
     """
-    found = words[words.value.isin(list(GRADES))]
-    printed = found.value.map(GRADES).astype(float)
+    graded = words[words.value.isin(list(GRADES))]
+    printed = graded.value.map(GRADES).astype(float)
     grades = _grades(prepared(matches, payoffs), reading)
     recomputed = [
-        grades.get((column, TABLED[model]), np.nan) for model, column in zip(found.model, found.column, strict=True)
+        grades.get((column, TABLED[model]), np.nan) for model, column in zip(graded.model, graded.column, strict=True)
     ]
-    made = pd.DataFrame({"table": TABLE, "row": found.model, "column": found.column, "statistic": "grade"})
-    made = made.assign(paper=PAPER, published=printed, recomputed=recomputed, reading=reading)
-    return made.assign(agrees=made.published == made.recomputed)[COLUMNS].reset_index(drop=True)
+    table = pd.DataFrame({"table": TABLE, "row": graded.model, "column": graded.column, "statistic": "grade"})
+    table = table.assign(paper=PAPER, published=printed, recomputed=recomputed, reading=reading)
+    return table.assign(agrees=table.published == table.recomputed)[COLUMNS].reset_index(drop=True)
 
 
 def _grades(rows: pd.DataFrame, reading: str) -> dict[tuple[str, str], float]:
-    """(column, model) -> grade. Of a column on both games the models' ranks in each are averaged."""
+    """(column, model) -> grade. A column on both games averages the models' ranks in each."""
     rows = rows[rows.model.isin(MODELS)]
     if rows.groupby("game").model.nunique().tolist() != [len(MODELS)] * 2:
         return {}
     efficiency = READINGS[reading]["efficiency"]
     means = rows.assign(kept=rows.total_points / rows.ceiling, spent=rows[efficiency])
     means = means.groupby(["game", "variant", "model"])[["total_points", "kept", "spent"]].mean().unstack("variant")
-    kept = means.kept.drop(columns="default").mean(axis=1) - means.kept.default
+    ratio = means.kept.drop(columns="default").mean(axis=1) - means.kept.default
     points, spent = means.total_points.mean(axis=1), means.spent.mean(axis=1)
-    columns = {"PD": points.loc[["pd"]], "RPS": points.loc[["rps"]], "Counterfactuals": kept, "Efficiency": spent}
+    columns = {"PD": points.loc[["pd"]], "RPS": points.loc[["rps"]], "Counterfactuals": ratio, "Efficiency": spent}
     grades: dict[tuple[str, str], float] = {}
     for column, values in columns.items():
         places = values.groupby(level="game").rank().groupby(level="model").mean().rank()

@@ -1,4 +1,4 @@
-"""What the counterfactual paper's design could detect: of one cell against another, and of one model against another over all cells."""
+"""The power of the counterfactual paper's design: of one cell against another, and of one model against another over all cells."""
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
@@ -13,20 +13,20 @@ from agon.metrics.power import detectable, needed, power
 from agon_papers.counterfactual.cells import KEYS, MODELS, VARIANTS
 
 WANTED = 2.0
-"""The difference in points that the paper speaks of."""
+"""The difference in points in the paper's text."""
 
 DESIGNS: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
     "one cell, no self-consistency": lambda cells: ~cells.voted,
     "one cell, no self-consistency, default alone": lambda cells: ~cells.voted & cells.variant.eq("default"),
     "one cell, self-consistency": lambda cells: cells.voted,
 }
-"""Kinds of cells, of which two are compared. Styles with a vote (self-consistency) were played twice, the others five times."""
+"""Kind of cells -> which cells it has. Styles with a vote (self-consistency) were played twice, the others five times."""
 
 
 def cells_of(values: pd.DataFrame, metric: str, by: Sequence[str]) -> pd.DataFrame:
-    """One row per cell: `by`, n, mean, variance (ddof 1; absent for one match). Rows in which `metric` is absent do not count."""
-    known = values.dropna(subset=metric)
-    cells = known.groupby(list(by), observed=True, dropna=False)[metric].agg(n="size", mean="mean", variance="var")
+    """One row per cell: `by`, n, mean, variance (ddof 1; NaN for one match). Rows without `metric` do not count."""
+    valid = values.dropna(subset=metric)
+    cells = valid.groupby(list(by), observed=True, dropna=False)[metric].agg(n="size", mean="mean", variance="var")
     return cells.reset_index()
 
 
@@ -37,15 +37,15 @@ class Mean(NamedTuple):
     n: int
     """Matches of all cells."""
     spread: float
-    """Root of the mean variance within cells, where a variance is known."""
+    """Root of the mean variance within cells of several matches."""
     error: float
-    """Standard error; cells of one match count with that mean variance."""
+    """Standard error; cells of one match have that mean variance."""
     df: float
     """Its degrees of freedom, by Welch and Satterthwaite."""
 
 
 def mean_of(cells: pd.DataFrame) -> Mean:
-    """How well the mean over all of `cells` (see `cells_of`), each of the same weight, is known."""
+    """The precision of the mean over all of `cells` (see `cells_of`), with equal weights."""
     variance = float(cells.variance.mean())
     n, free = cells.n.to_numpy(dtype=float), (cells.n.to_numpy(dtype=float) - 1).clip(min=1)
     parts = cells.variance.fillna(variance).to_numpy() / n / len(cells) ** 2
@@ -58,84 +58,86 @@ def cells(matches: pd.DataFrame, metric: str = "total_points") -> pd.DataFrame:
 
     `matches` is agon.games.matrix.metrics.per_match of the player under test.
     """
-    known = matches.astype(dict.fromkeys(("game", "model", "agent", "opponent", "variant"), object))
-    known = known.assign(model=known.model.map(MODELS), prompt=known.agent).dropna(subset="model")
-    found = cells_of(known, metric, ["game", *KEYS])
-    return found.assign(voted=found.prompt.str.startswith("sc-"))
+    of_tables = matches.astype(dict.fromkeys(("game", "model", "agent", "opponent", "variant"), object))
+    of_tables = of_tables.assign(model=of_tables.model.map(MODELS), prompt=of_tables.agent).dropna(subset="model")
+    table = cells_of(of_tables, metric, ["game", *KEYS])
+    return table.assign(voted=table.prompt.str.startswith("sc-"))
 
 
-def by_cell(cells: pd.DataFrame, wanted: float = WANTED) -> pd.DataFrame:
+def by_cell(cells: pd.DataFrame, difference: float = WANTED) -> pd.DataFrame:
     """One row per game and kind of cell: cells, n (matches of each), sd (within a cell), detectable, power_for_wanted, needed.
 
-    `detectable`: the smallest difference of two cells that is found with a power of 80 % (two-sample t test, two-sided 5 %);
-    `needed`: matches per cell for `wanted`. `sd` is the root of the mean variance. Kinds that are not there have no row.
+    detectable: the smallest difference of two cells with a power of 80 % (two-sample t test, two-sided 5 %). power_for_wanted: the power
+    for `difference`. needed: matches per cell for it. sd: the root of the mean variance. Kinds without cells have no row.
     """
     rows = []
-    for game, own in cells.groupby("game", sort=True):
-        for design, chosen in DESIGNS.items():
-            if (some := own[chosen(own)]).empty:
+    for game, of_game in cells.groupby("game", sort=True):
+        for design, is_of_design in DESIGNS.items():
+            if (some := of_game[is_of_design(of_game)]).empty:
                 continue
             n, sd = int(some.n.min()), float(some.variance.mean()) ** 0.5
             error, df = sd * sqrt(2 / n), 2 * n - 2
-            found = power(wanted / error, df) if df and error else nan
-            rows.append((game, design, len(some), n, sd, detectable(error, df), found, needed(wanted, sd)))
+            power_for_difference = power(difference / error, df) if df and error else nan
+            rows.append(
+                (game, design, len(some), n, sd, detectable(error, df), power_for_difference, needed(difference, sd))
+            )
     columns = ["game", "design", "cells", "n", "sd", "detectable", "power_for_wanted", "needed"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def by_model(cells: pd.DataFrame, wanted: float = WANTED) -> pd.DataFrame:
-    """One row per game, variant and model: how well its mean over all cells (styles x opponents) is known, each of the same weight.
+def by_model(cells: pd.DataFrame, difference: float = WANTED) -> pd.DataFrame:
+    """One row per game, variant and model: the precision of its mean over all cells (styles x opponents), with equal weights.
 
-    cells, n (matches of all), sd, error (of the mean), detectable: the smallest difference from a model that varies as much, as of
-    `by_cell`; needed: matches per cell for `wanted`, if all cells had as many.
+    Columns: cells, n (matches of all), sd, error (of the mean), detectable (the smallest difference, as of `by_cell`, from a model with
+    the same variance), needed (matches per cell for `difference`, with as many in all cells).
     """
     rows = []
-    for (game, variant, model), own in cells.groupby(["game", "variant", "model"], sort=True):
-        mean = mean_of(own)
+    for (game, variant, model), of_model in cells.groupby(["game", "variant", "model"], sort=True):
+        mean = mean_of(of_model)
         least = detectable(mean.error * sqrt(2), 2 * mean.df)
-        each = needed(wanted, mean.spread / sqrt(len(own)))
-        rows.append((game, variant, model, *mean[:4], least, each))
+        matches = needed(difference, mean.spread / sqrt(len(of_model)))
+        rows.append((game, variant, model, *mean[:4], least, matches))
     columns = ["game", "variant", "model", "cells", "n", "sd", "error", "detectable", "needed"]
-    found = pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=columns)
     order = {variant: place for place, variant in enumerate(VARIANTS)}
-    return found.sort_values(
+    return table.sort_values(
         ["game", "variant", "model"], key=lambda key: key.map(order).fillna(0) if key.name == "variant" else key
     )
 
 
 def differences(cells: pd.DataFrame) -> pd.DataFrame:
-    """Every two models within what they share, and whether the difference seen is as large as what the design detects.
+    """Every pair of models in a variant or cell, and whether their difference is as large as the smallest detectable one.
 
     Columns: game, variant, of ("models": over all cells; "cells": in one), first, second, difference, detectable, large.
-    In a cell the variance is that of all cells of its game, kind and variant.
+    The variance of a cell is the mean of all cells of its game, kind and variant.
     """
     rows = []
-    for (game, variant), own in cells.groupby(["game", "variant"], sort=True):
-        means = {model: (rows_of["mean"].mean(), mean_of(rows_of)) for model, rows_of in own.groupby("model")}
-        for (one, (first, known)), (other, (second, too)) in combinations(means.items(), 2):
-            parts = known.error**2, too.error**2
-            df = sum(parts) ** 2 / (parts[0] ** 2 / known.df + parts[1] ** 2 / too.df) if sum(parts) else inf
+    for (game, variant), of_variant in cells.groupby(["game", "variant"], sort=True):
+        means = {model: (rows_of["mean"].mean(), mean_of(rows_of)) for model, rows_of in of_variant.groupby("model")}
+        for (one, (first, mean)), (other, (second, other_mean)) in combinations(means.items(), 2):
+            parts = mean.error**2, other_mean.error**2
+            df = sum(parts) ** 2 / (parts[0] ** 2 / mean.df + parts[1] ** 2 / other_mean.df) if sum(parts) else inf
             rows.append(
                 (game, variant, "models", one, other, second - first, detectable(sum(parts) ** 0.5, min(df, 1e6)))
             )
-        for _, alike in own.groupby("voted"):
+        for _, alike in of_variant.groupby("voted"):
             n = int(alike.n.min())
             least = detectable((float(alike.variance.mean()) * 2 / n) ** 0.5, 2 * n - 2)
-            for _, there in alike.groupby(["prompt", "opponent"]):
-                pairs = combinations(there[["model", "mean"]].itertuples(index=False, name=None), 2)
+            for _, of_cell in alike.groupby(["prompt", "opponent"]):
+                pairs = combinations(of_cell[["model", "mean"]].itertuples(index=False, name=None), 2)
                 rows += [
                     (game, variant, "cells", one, other, second - first, least)
                     for (one, first), (other, second) in pairs
                 ]
-    found = pd.DataFrame(rows, columns=["game", "variant", "of", "first", "second", "difference", "detectable"])
-    return found.assign(large=found.difference.abs() >= found.detectable)
+    table = pd.DataFrame(rows, columns=["game", "variant", "of", "first", "second", "difference", "detectable"])
+    return table.assign(large=table.difference.abs() >= table.detectable)
 
 
 @styled
 def power_panel(
-    axes: Axes, of_cells: pd.DataFrame, of_models: pd.DataFrame, title: str, wanted: float = WANTED
+    axes: Axes, of_cells: pd.DataFrame, of_models: pd.DataFrame, title: str, difference: float = WANTED
 ) -> None:
-    """The smallest difference that one game's comparisons detect, a row each; for models from the steadiest to the most varying."""
+    """Draws the smallest detectable difference of each comparison of a game. Models have a line from the steadiest to the least steady."""
     names = [f"{row.design}\n{row.n:.0f} + {row.n:.0f} matches" for row in of_cells.itertuples()]
     axes.plot(of_cells.detectable, range(len(names)), ls="", marker="o", ms=7, color=COLOURS[2])
     for variant, rows in of_models.groupby("variant", sort=False):
@@ -145,11 +147,11 @@ def power_panel(
         )
         axes.hlines(place, rows.detectable.min(), rows.detectable.max(), color=COLOURS[1], lw=3)
         axes.plot(rows.detectable, [place] * len(rows), ls="", marker="|", ms=12, color=COLOURS[1])
-    axes.axvline(wanted, color="#999999", ls="--", lw=1)
-    axes.text(wanted, -0.75, f" {wanted:g} points", color="#555555", fontsize=9, va="center")
+    axes.axvline(difference, color="#999999", ls="--", lw=1)
+    axes.text(difference, -0.75, f" {difference:g} points", color="#555555", fontsize=9, va="center")
     axes.set_xscale("log")
     ticks = [0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
-    axes.set_xticks(ticks, [f"{each:g}" for each in ticks])
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlim(0.2, 120)
     axes.minorticks_off()
     axes.set_yticks(range(len(names)), names, fontsize=8)

@@ -1,4 +1,4 @@
-"""The records that statements of the counterfactual paper are decided from, and the names that stand for several."""
+"""The records behind the statements of the counterfactual paper, and names for groups of models, styles and opponents."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from pandas.api.types import is_numeric_dtype
 from agon.conf import new_names
 from agon_papers.counterfactual.cells import MODELS as SHORT
 from agon_papers.counterfactual.cells import VARIANTS, agreement, statistics, true_variants
-from agon_papers.resampling import SEED, Units, stretched
-from agon_papers.verdict import CHANCE_SETS, Missing, selected
+from agon_papers.resampling import SEED, Units, stretch_deviations
+from agon_papers.verdict import CHANCE_SETS, Missing, select_rows
 
 MODELS = tuple(SHORT.values())
 """The models of the tables, in their order."""
@@ -43,24 +43,24 @@ EFFICIENCY = ["efficiency", "efficiency_as_done"]
 """As printed, and as done."""
 
 DESIGN = ["game", *CELL]
-"""What stays as it is when matches are drawn anew."""
+"""Columns of a cell: matches are drawn anew within it."""
 
 BY_CHANCE = [
     *("total_points", "opponent_comprehension", "opponent_comprehension_as_done"),
     *("cooperation_rate", "distance_to_uniform"),
 ]
-"""What uniform play says something about: it has no tokens and no void rounds."""
+"""Columns with values under uniform play, which has no tokens and no void rounds."""
 UNUSED = [
     *("experiment", "repetition", "seat", "least", "most", "exploitability", "replaced"),
     *("regret", "void", "cooperation_of_readable"),
 ]
-"""Columns of which no statement speaks: record sets are drawn quicker without."""
+"""Columns without a statement. Record sets are drawn faster without them."""
 NOT_BY_CHANCE = ["tokens", "efficiency", "efficiency_as_done", "validity_rate"]
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Matches, models by their short names, and tables beside them; see `records_of`."""
+    """Matches, with the models' short names, and tables beside them; see `records_of`."""
 
     matches: pd.DataFrame
     shares: pd.DataFrame
@@ -72,31 +72,30 @@ class Records:
     unit: ClassVar[str] = "match"
 
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
-        """Rows of a table: of matches, those of all variants, models, styles and opponents of the paper's tables that are not named.
+        """Rows of a table. Matches are of the paper's variants, models, styles and opponents, unless `where` names others.
 
-        Opponent "scripts" stands for those of each game.
-
-        Tables: matches, all (of any model), actions (shares of actions), payoffs (of the first seat), captions, settings, openings
-        (matches with the opponent's first move). Raises Missing when any wanted cell has no row.
+        Opponent "scripts" stands for the scripts of each game. Tables: matches, all (of any model), actions (shares of actions),
+        payoffs (of the first seat), both_payoffs, captions, settings, openings (matches with the opponent's first move).
+        Raises Missing if a cell has no row.
         """
-        wanted = {key: [value] if isinstance(value, str | int) else [*value] for key, value in where.items()}
+        choices = {key: [value] if isinstance(value, str | int) else [*value] for key, value in where.items()}
         match table:
             case "matches":
-                games = wanted.get("game", [*SCRIPTS])
-                return pd.concat([self._matches({**wanted, "game": [game]}) for game in games])
+                games = choices.get("game", [*SCRIPTS])
+                return pd.concat([self._matches({**choices, "game": [game]}) for game in games])
             case "all":
                 return self.matches.assign(tabled=self.matches.model.isin(MODELS))
             case "actions":
-                return complete(self.shares, {"model": MODELS, **wanted})
+                return complete(self.shares, {"model": MODELS, **choices})
             case "payoffs":
-                return selected(self.payoffs[self.payoffs.seat == 0], wanted)
+                return select_rows(self.payoffs[self.payoffs.seat == 0], choices)
             case "both_payoffs":
-                return selected(self.payoffs, wanted)
+                return select_rows(self.payoffs, choices)
             case "captions":
-                found = selected(self.captions, wanted)
-                for row in found.itertuples():
-                    self.shown(row.table, row.captioned_variant)
-                return found
+                rows = select_rows(self.captions, choices)
+                for row in rows.itertuples():
+                    self.true_variant(row.table, row.captioned_variant)
+                return rows
             case "settings":
                 if self.settings is None or self.settings.empty:
                     raise Missing("the matches' temperature and token limit are not among the tables given (settings)")
@@ -108,40 +107,40 @@ class Records:
         raise ValueError(f"there is no table {table}")
 
     def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
-        """Matches drawn within their cells; for spreads and correlations their deviations are stretched. Other tables stay as they are."""
+        """Draws matches within their cells; for spreads and correlations, of stretched deviations. Other tables stay as they are."""
         if "match" in table and drawing in ("spread", "correlation"):
             wide = self._stretched.loc[table.match].set_index(table.index)
             table = table.assign(**wide[wide.columns.intersection(table.columns)])
         return self._units.redraws(table, by, whole=drawing == "spread")
 
     def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
-        """How many of the matches each of their cells has."""
+        """The number of these matches in each of their cells."""
         return self._units.sizes(tables)
 
     def by_chance(self, table: pd.DataFrame, number: int) -> pd.DataFrame:
-        """The matches, had every model chosen uniformly. Raises Missing without `uniform`, and for shares of actions."""
+        """The matches under uniform play of every model. Raises Missing without `uniform`, and for shares of actions."""
         if "match" not in table:
             return table
         if self.uniform is None or "total_points" not in table:
             raise Missing("nothing says what uniform play gives here")
-        taken = self._by_chance[number].iloc[self._units.places(table)]
+        draws = self._by_chance[number].iloc[self._units.places(table)]
         return table.drop(columns=NOT_BY_CHANCE, errors="ignore").assign(
-            **{name: taken[name].to_numpy() for name in BY_CHANCE}
+            **{name: draws[name].to_numpy() for name in BY_CHANCE}
         )
 
-    def shown(self, table: int, variant: str) -> str:
-        """The variant whose matches gave a printed table's numbers under this caption. Raises Missing when none gave most."""
-        found = self.captions[(self.captions.table == table) & (self.captions.captioned_variant == variant)]
-        if found.empty or not 2 * found.agree.iloc[0] > found["of"].iloc[0]:
+    def true_variant(self, table: int, variant: str) -> str:
+        """The variant of most numbers of a printed table under this caption. Raises Missing if no variant has more than half."""
+        rows = self.captions[(self.captions.table == table) & (self.captions.captioned_variant == variant)]
+        if rows.empty or not 2 * rows.agree.iloc[0] > rows["of"].iloc[0]:
             raise Missing(f"the variant of most numbers of Table {table} ({variant}) is not known")
-        return str(found.variant.iloc[0])
+        return str(rows.variant.iloc[0])
 
     def _matches(self, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         [game] = where["game"]
         if "scripts" in where.get("opponent", ()):
             where = {**where, "opponent": SCRIPTS[game]}
-        wanted = {"variant": VARIANTS, "model": MODELS, "agent": [*PLAIN, *VOTED]}
-        return complete(self.matches, wanted | {"opponent": [*PEERS, *SCRIPTS[game]]} | {**where})
+        usual = {"variant": VARIANTS, "model": MODELS, "agent": [*PLAIN, *VOTED]}
+        return complete(self.matches, usual | {"opponent": [*PEERS, *SCRIPTS[game]]} | {**where})
 
     @cached_property
     def _units(self) -> Units:
@@ -149,12 +148,12 @@ class Records:
 
     @cached_property
     def _stretched(self) -> pd.DataFrame:
-        """Numbers of each match."""
-        return stretched(self.matches, DESIGN).set_index("match").select_dtypes("float")
+        """The numbers of each match, with stretched deviations."""
+        return stretch_deviations(self.matches, DESIGN).set_index("match").select_dtypes("float")
 
     @cached_property
     def _by_chance(self) -> list[pd.DataFrame]:
-        """Record sets in which every model chose uniformly, in as many matches: a row for each match."""
+        """Record sets of the same matches under uniform play: a row for each match."""
         keys = ["game", "variant", "opponent"]
         assert self.uniform is not None
         pool = self.uniform.astype(dict.fromkeys(keys, object))
@@ -162,14 +161,14 @@ class Records:
         pool["opponent"] = pool.opponent.replace(old_names)
         places = pool.groupby(keys, sort=False).indices
         dice, sets = np.random.default_rng(SEED), []
-        wanted = self.matches[keys].astype(object)
-        wanted = wanted.assign(opponent=wanted.opponent.where(~wanted.opponent.isin(PEERS), "uniform"))
-        groups = wanted.reset_index(drop=True).groupby(keys, sort=False).indices
+        matches = self.matches[keys].astype(object)
+        matches = matches.assign(opponent=matches.opponent.where(~matches.opponent.isin(PEERS), "uniform"))
+        groups = matches.reset_index(drop=True).groupby(keys, sort=False).indices
         for _ in range(CHANCE_SETS):
-            taken = np.empty(len(wanted), dtype=np.intp)
+            draws = np.empty(len(matches), dtype=np.intp)
             for key, rows in groups.items():
-                taken[rows] = dice.choice(places[key], len(rows))
-            sets.append(pool[BY_CHANCE].iloc[taken])
+                draws[rows] = dice.choice(places[key], len(rows))
+            sets.append(pool[BY_CHANCE].iloc[draws])
         return sets
 
 
@@ -182,59 +181,52 @@ def records_of(
     uniform: pd.DataFrame | None = None,
     openings: pd.DataFrame | None = None,
 ) -> Records:
-    """The tables made ready: models by their short names, and the variant that each caption truly shows.
+    """Prepares the tables: the models' short names, and the true variant of each caption.
 
     `matches`: agon.games.matrix.metrics.per_match of the player under test, all recorded matches. `shares`: action_shares of
     seat 0 by game, variant, model, agent, opponent and match. `payoffs`: rows of agon.games.payoff_rows. `published`: tables.csv.
-    `settings`: one row per match with temperature and max_tokens. `uniform`: `per_match` of players that choose uniformly; without them no
-    chance value is given. `openings`: match and action of the opponents' first moves. Statements that need what is not given cannot be
-    checked.
+    `settings`: one row per match with temperature and max_tokens. `uniform`: `per_match` of uniform players, for the values by chance.
+    `openings`: match and action of the opponents' first moves. Statements that need a table which is None cannot be checked.
     """
     text = published.astype({"mean": str, "std": str})
     captions = true_variants(agreement(statistics(matches, "reconciled"), text), text)
-    known = short(shares[shares.match.isin(matches.match)])
-    return Records(prepared(matches, payoffs), known, payoffs, captions, settings, uniform, openings)
+    known_shares = short(shares[shares.match.isin(matches.match)])
+    return Records(prepared(matches, payoffs), known_shares, payoffs, captions, settings, uniform, openings)
 
 
-def complete(table: pd.DataFrame, wanted: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
-    """The rows with the wanted values. Raises Missing when any combination of these has no row."""
-    fits = pd.concat([table[key].isin(values) for key, values in wanted.items()], axis=1).all(axis=1)
-    found = table[fits]
-    cells = found[[*wanted]].drop_duplicates()
-    gaps = prod(map(len, wanted.values())) - len(cells)
+def complete(table: pd.DataFrame, choices: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """The rows with these values. Raises Missing if any combination of them has no row."""
+    fits = pd.concat([table[key].isin(values) for key, values in choices.items()], axis=1).all(axis=1)
+    rows = table[fits]
+    cells = rows[[*choices]].drop_duplicates()
+    gaps = prod(map(len, choices.values())) - len(cells)
     if gaps:
         absent = [
-            f"{key} {value}" for key, values in wanted.items() for value in values if value not in set(cells[key])
+            f"{key} {value}" for key, values in choices.items() for value in values if value not in set(cells[key])
         ]
-        whole = pd.MultiIndex.from_product(wanted.values())
-        first = whole[~whole.isin(pd.MultiIndex.from_frame(cells))][0]
+        product = pd.MultiIndex.from_product(choices.values())
+        first = product[~product.isin(pd.MultiIndex.from_frame(cells))][0]
         which = "any wanted cell" if cells.empty else ", ".join(absent) or "some cells"
         raise Missing(f"no records of {which}; {gaps} cells, the first {' '.join(map(str, first))}")
-    return found
+    return rows
 
 
 def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
-    """Matches with the models' short names and what statements compare by.
+    """Matches with the models' short names and the columns by which statements compare.
 
-    Columns more: style (without the vote) and voting (plain, voted); base (model without thinking) and thinking (plain, thinking);
+    New columns: style (without the vote) and voting (plain, voted); base (model without thinking) and thinking (plain, thinking);
     against (opponent, or models); mutual (points of mutual cooperation), best_of_cycle (of the best reply to every action in turn) and
-    ceiling (the former in the prisoner's dilemma, the latter in rock, paper, scissors).
+    ceiling (mutual in the prisoner's dilemma, best_of_cycle in rock, paper, scissors).
     """
     table = short(matches.drop(columns=UNUSED, errors="ignore"))
     first = payoffs[payoffs.seat == 0]
-    rules = first.assign(paid=first.payoff).groupby(["game", "variant"], sort=False)
-    mutual = rules.paid.first().rename("mutual")
-    best = (
-        first.groupby(["game", "variant", "others"])
-        .payoff.max()
-        .groupby(["game", "variant"])
-        .mean()
-        .rename("best_of_cycle")
-    )
+    mutual = first.groupby(["game", "variant"], sort=False).payoff.first().rename("mutual")
+    best_replies = first.groupby(["game", "variant", "others"]).payoff.max()
+    best = best_replies.groupby(["game", "variant"]).mean().rename("best_of_cycle")
     table = table.join(mutual, on=["game", "variant"]).join(best, on=["game", "variant"])
     bases = {twin: model for model, twin in THINKING.items()}
     table = table.assign(ceiling=table.mutual.where(table.game == "pd", table.best_of_cycle) * table.rounds)
-    made = table.assign(
+    table = table.assign(
         style=table.agent.str.removeprefix("sc-"),
         voting=table.agent.str.startswith("sc-").map({True: "voted", False: "plain"}),
         base=table.model.replace(bases),
@@ -243,12 +235,12 @@ def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
         mutual=table.mutual * table.rounds,
         best_of_cycle=table.best_of_cycle * table.rounds,
     )
-    texts = made.columns[[not is_numeric_dtype(kind) for kind in made.dtypes]]
-    return made.astype(dict.fromkeys(texts, object))  # small tables are drawn and grouped quickest so
+    texts = table.columns[[not is_numeric_dtype(kind) for kind in table.dtypes]]
+    return table.astype(dict.fromkeys(texts, object))  # small tables of objects are drawn and grouped fastest
 
 
 def short(table: pd.DataFrame) -> pd.DataFrame:
-    """Plain text instead of categories, and the tables' names of models."""
+    """A table with plain text instead of categories, and with the short names of models."""
     text = [name for name in ("game", "variant", "model", "agent", "opponent", "action") if name in table]
     models = [name for name in ("model", "opponent_model") if name in table]
     return table.astype(dict.fromkeys(text, object)).replace(dict.fromkeys(models, SHORT))

@@ -1,4 +1,4 @@
-"""The paper's printed tables as recomputed: text as it is printed, with marks on what is not."""
+"""The paper's printed tables, recomputed as text in their format, with marks on cells that do not agree."""
 
 from collections.abc import Sequence
 
@@ -16,21 +16,21 @@ UNITS = {
 def published_table(table: pd.DataFrame, differing: Sequence[tuple[str, str]] = ()) -> pd.DataFrame:
     """One printed table as recomputed: a row per model and style, a column per opponent or variant, mean ± sd as text.
 
-    `table`: agon_papers.counterfactual.cells.with_intervals of one table. `differing`: (row, column) that do not agree; they bear
-    an asterisk. What was not recorded is "none".
+    `table`: agon_papers.counterfactual.cells.with_intervals of one table. `differing`: (row, column) of cells that do not agree; they
+    get an asterisk. A cell without records is "none".
     """
     decimals, by_style = _decimals(table.iloc[0].metric), table.prompt.ne("all").any()
     column = "opponent" if table.opponent.nunique() > 1 else "captioned_variant"
-    shown = table.assign(
+    cells = table.assign(
         row=table.model + " " + table.prompt if by_style else table.model,
         column=table[column].where(table[column] != "all", "all matches"),
         text=[f"{value:.{decimals}f} ± {sd:.{decimals}f}" for value, sd in table[["value", "sd"]].to_numpy()],
     )
-    shown["text"] = shown.text.where(shown.value.notna(), "none")
-    starred = pd.MultiIndex.from_frame(shown[["row", "column"]]).isin(list(differing))
-    shown["text"] = shown.text + pd.Series(starred, shown.index).map({True: " *", False: ""})
-    text = shown.pivot(index="row", columns="column", values="text").fillna("none")
-    text = text.reindex(index=shown.row.unique(), columns=shown.column.unique())
+    cells["text"] = cells.text.where(cells.value.notna(), "none")
+    starred = pd.MultiIndex.from_frame(cells[["row", "column"]]).isin(list(differing))
+    cells["text"] = cells.text + pd.Series(starred, cells.index).map({True: " *", False: ""})
+    text = cells.pivot(index="row", columns="column", values="text").fillna("none")
+    text = text.reindex(index=cells.row.unique(), columns=cells.column.unique())
     several = len(text.columns) > 1
     return text.rename_axis(
         index="model and style" if by_style else "model", columns=column.replace("_", " ") * several
@@ -38,31 +38,31 @@ def published_table(table: pd.DataFrame, differing: Sequence[tuple[str, str]] = 
 
 
 def title(table: pd.DataFrame) -> str:
-    """What one printed table shows: metric, unit, game, variant and how many matches are behind a cell."""
+    """The title of a printed table: metric, unit, game, variant and the number of matches behind a cell."""
     first = table.iloc[0]
     game = {"pd": "prisoner's dilemma family", "rps": "rock, paper, scissors family"}[first.game]
     metric = f"{first.metric.replace('_', ' ')} ({UNITS[first.metric]})"
     left_out = ", without those against ap" if (first.game, first.metric) == ("rps", "validity_rate") else ""
-    return f"Table {first.table}: {metric}, {game}, {_captioned(table)}; {_sizes(table)} in a cell{left_out}"
+    return f"Table {first.table}: {metric}, {game}, {_caption_words(table)}; {_sizes(table)} in a cell{left_out}"
 
 
 def _decimals(metric: str) -> int:
     return 2 if metric == "efficiency" else 1
 
 
-def _captioned(table: pd.DataFrame) -> str:
+def _caption_words(table: pd.DataFrame) -> str:
     pairs = table[["captioned_variant", "variant"]].drop_duplicates()
     wrong = pairs[pairs.captioned_variant != pairs.variant]
     if len(pairs) > 1:
-        truth = ", ".join(f"{said} shows {true}" for said, true in wrong.to_numpy())
+        truth = ", ".join(f"{captioned} shows {true}" for captioned, true in wrong.to_numpy())
         return f"by captioned variant; in truth {truth}" if truth else "by variant"
-    said, true = pairs.iloc[0]
+    captioned, true = pairs.iloc[0]
     return (
         "all variants"
-        if said == "all"
-        else f"{said} variant"
-        if said == true
-        else f"captioned {said}, in truth the {true} variant"
+        if captioned == "all"
+        else f"{captioned} variant"
+        if captioned == true
+        else f"captioned {captioned}, in truth the {true} variant"
     )
 
 

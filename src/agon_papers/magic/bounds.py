@@ -1,4 +1,4 @@
-"""What the printed numbers allow of what is not printed: the four social roles, rounds of defection, and the common pool."""
+"""Bounds that the printed numbers set on numbers that are not printed: the four social roles, rounds of defection, the common pool."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from agon_papers.magic.facts import COMPETITIONS, ROUNDS, SETTINGS, WIN_RATES, Facts
 
 UNLOST = {"caught": (0,), "guessed": (1,), "even": (1,), "wrong": (1,)}
-"""Outcome of a social game -> what it may count for Deception: whether the spy has not lost."""
+"""Outcome of a social game -> its possible counts for Deception: 1 if the spy has not lost."""
 
 BALLOTS = {"caught": (2,), "guessed": (2,), "even": (1,), "wrong": (0, 1)}
-"""Outcome of a social game -> what it may count for Judgement: right ballots of the two crowd seats, if nobody accuses itself."""
+"""Outcome of a social game -> its possible counts for Judgement: right ballots of the two crowd seats, if nobody accuses itself."""
 
 LABELS = {
     "literal": {
@@ -30,16 +30,16 @@ UNIT = 120
 """Credits are counted in units of 1/120 of a role's win rate, so that halves of 20 games and thirds of 20 games are whole."""
 
 Sums = set[tuple[int, int]]
-"""What a role's games can add up to: (counted, units of credit)."""
+"""The possible sums over a role's games: (count, units of credit)."""
 
 
 def roles(facts: Facts, reading: str) -> pd.DataFrame:
-    """Per model of Table 2: the win rate its parts allow, and what its win rate and parts leave open in the social games.
+    """For each model of Table 2: bounds on its win rate by its parts, and on the social games by win rate and parts.
 
-    Columns: model, win_rate as printed; least, most: the win rates that Judgement, Deception and Table 2 allow; social: the four social
-    rates together (percent, of 400) that remain of the printed win rate, and social_error, from half a unit of the last digit of every
-    number; possible: whether any outcomes of 80 games give all of these; vote_low, vote_high: share of right ballots in Chameleon that such
-    outcomes have; crowd_low, crowd_high: win rate of the crowd there. Deception is taken for the share of games not lost as spy.
+    Columns: model, win_rate as printed; least, most: the win rates that Judgement, Deception and Table 2 allow; social: the sum of the four
+    social rates (percent, of 400) by the printed win rate, and social_error, from half a unit of the last digit of every number; possible:
+    whether any outcomes of 80 games give all of these; vote_low, vote_high: the share of right ballots in Chameleon in such outcomes;
+    crowd_low, crowd_high: the win rate of the crowd there. Deception is taken as the share of games not lost as spy.
     """
     details, pairs = facts.wide(2), facts.wide(4)
     spied, voted = (
@@ -51,22 +51,23 @@ def roles(facts: Facts, reading: str) -> pd.DataFrame:
 
 
 def _sums(facts: Facts, reading: str, game: str, role: str, counts: Mapping[str, Sequence[int]]) -> Sums:
-    """What a role's games of one family can add up to. A game's credits count over 2n as printed; reconciled, over all that it has."""
-    own = facts.credits[facts.credits.game == game]
-    total = facts.said("credits_divisor") if reading == "literal" else own.groupby("outcome").credits.sum().max()
-    unit = round(UNIT / SETTINGS / total)
-    paid = own[own.role == role].set_index("label").credits.rename(LABELS[reading][game])
-    of_one = {(count, unit * int(credits)) for outcome, credits in paid.items() for count in counts[outcome]}
-    found = {(0, 0)}
+    """The possible sums over a role's games of one family. Credits count over 2n as printed; reconciled, over all credits of a game."""
+    of_game = facts.credits[facts.credits.game == game]
+    all_credits = of_game.groupby("outcome").credits.sum().max()
+    unit = round(UNIT / SETTINGS / (facts.text_number("credits_divisor") if reading == "literal" else all_credits))
+    credits_by_outcome = of_game[of_game.role == role].set_index("label").credits.rename(LABELS[reading][game])
+    items = credits_by_outcome.items()
+    of_one = {(count, unit * int(credits)) for outcome, credits in items for count in counts[outcome]}
+    sums = {(0, 0)}
     for _ in range(SETTINGS):
-        found = {(count + more, units + earned) for count, units in found for more, earned in of_one}
-    return found
+        sums = {(count + more, units + earned) for count, units in sums for more, earned in of_one}
+    return sums
 
 
 def _role(detail: pd.Series, pair: pd.Series, spied: list[Sums], voted: list[Sums]) -> dict[str, object]:
-    played = detail[WIN_RATES]
-    slack = 0.05 * len(played)
-    social, error = 7 * pair.win_rate - played.sum(), 0.05 * 7 + slack
+    game_rates = detail[WIN_RATES]
+    slack = 0.05 * len(game_rates)
+    social, error = 7 * pair.win_rate - game_rates.sum(), 0.05 * 7 + slack
     spy = np.unique(_together(spied, round(2 * SETTINGS * pair.deception / 100))[:, 2])
     crowd = _together(voted, round(4 * SETTINGS * pair.judgement / 100))
     low, high = (UNIT * (social + end) / 100 - crowd[:, 2] for end in (-error, error))
@@ -76,8 +77,8 @@ def _role(detail: pd.Series, pair: pd.Series, spied: list[Sums], voted: list[Sum
     return {
         "model": detail.name,
         "win_rate": pair.win_rate,
-        "least": (100 * (spy[0] + crowd[:, 2].min()) / UNIT + played.sum() - slack) / 7,
-        "most": (100 * (spy[-1] + crowd[:, 2].max()) / UNIT + played.sum() + slack) / 7,
+        "least": (100 * (spy[0] + crowd[:, 2].min()) / UNIT + game_rates.sum() - slack) / 7,
+        "most": (100 * (spy[-1] + crowd[:, 2].max()) / UNIT + game_rates.sum() + slack) / 7,
         "social": social,
         "social_error": error,
         "possible": bool(len(fitting)),
@@ -88,20 +89,20 @@ def _role(detail: pd.Series, pair: pd.Series, spied: list[Sums], voted: list[Sum
     }
 
 
-def _together(games: list[Sums], counted: int) -> NDArray[np.int64]:
-    """Rows of (counted in Chameleon, units in Chameleon, units in both games) in which both games together count `counted`."""
+def _together(games: list[Sums], total: int) -> NDArray[np.int64]:
+    """Rows of (count in Chameleon, units in Chameleon, units in both games) with a joint count of `total`."""
     chameleon, undercover = games
     rest: dict[int, list[int]] = {}
     for count, units in undercover:
-        rest.setdefault(counted - count, []).append(units)
+        rest.setdefault(total - count, []).append(units)
     return np.array([(count, units, units + more) for count, units in chameleon for more in rest.get(count, ())])
 
 
 def defections(facts: Facts) -> pd.DataFrame:
-    """Per model of Table 2: least and most share (percent) of its rounds in the prisoner's dilemma that were defections.
+    """For each model of Table 2: bounds on the share of defections (percent) in its rounds of the prisoner's dilemma.
 
-    Rationality counts defections and smallest contributions together. Who always defects, or always gives least, cannot lose: each lost
-    game has a round that is not counted. Columns: model, rational (rounds of 210), low, high.
+    Rationality counts defections and smallest contributions together. A player that always defects, or always gives least, cannot lose:
+    each lost game has a round that does not count. Columns: model, rational (rounds of 210), low, high.
     """
     details, rounds = facts.wide(2), COMPETITIONS * ROUNDS
     share = facts.wide(4).rationality.reindex(details.index).dropna()
@@ -114,27 +115,27 @@ def defections(facts: Facts) -> pd.DataFrame:
 
 
 def pools(facts: Facts) -> pd.DataFrame:
-    """Per model of Table 2: what the mean payback says of the mean pool (points of all three seats, 300 if nobody overspends).
+    """For each model of Table 2: the mean pool by the mean payback (points of all three seats, 300 if nobody overspends).
 
-    Columns: model, payback; value: the pool if it is the same at every multiplier; low, high: if it may follow the multiplier.
+    Columns: model, payback; value: the pool if it is the same at every multiplier; low, high: bounds if it may follow the multiplier.
     """
-    [multipliers] = facts.drawn_rows(10, "multipliers")
+    [multipliers] = facts.figure_rows(10, "multipliers")
     seats = 3
-    most = seats * facts.said("budget")
+    most = seats * facts.text_number("budget")
     payback = facts.wide(2).public_good_payback
-    paid = seats * payback * len(multipliers)
+    total_paid = seats * payback * len(multipliers)
     low, high = (
-        paid.map(lambda needed: _filled(needed, most, order)) / len(multipliers)  # noqa: B023 - mapped at once
+        total_paid.map(lambda amount: _fill(amount, most, order)) / len(multipliers)  # noqa: B023 - mapped at once
         for order in (multipliers[::-1], multipliers)
     )
-    table = pd.DataFrame({"payback": payback, "value": paid / sum(multipliers), "low": low, "high": high})
+    table = pd.DataFrame({"payback": payback, "value": total_paid / sum(multipliers), "low": low, "high": high})
     return table.rename_axis("model").reset_index()
 
 
-def _filled(needed: float, most: float, multipliers: list[float]) -> float:
-    """Sum of pools, filled one multiplier after the other, until `needed` is paid out."""
+def _fill(amount: float, most: float, multipliers: list[float]) -> float:
+    """The sum of pools, filled one multiplier after the other, until `amount` is paid out."""
     total = 0.0
     for multiplier in multipliers:
-        pool = min(most, needed / multiplier)
-        total, needed = total + pool, needed - pool * multiplier
+        pool = min(most, amount / multiplier)
+        total, amount = total + pool, amount - pool * multiplier
     return total

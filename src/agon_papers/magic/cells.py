@@ -32,11 +32,11 @@ def pairs(table: pd.DataFrame | pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def area_gains(table: pd.DataFrame) -> pd.DataFrame:
-    """What beliefs add to the area: index model, columns vanilla, enhanced, gain (percent)."""
-    return _gained(*pairs(areas(table)))
+    """The gain of the area by beliefs: index model, columns vanilla, enhanced, gain (percent)."""
+    return _gain_table(*pairs(areas(table)))
 
 
-def _gained(before: pd.Series, after: pd.Series) -> pd.DataFrame:
+def _gain_table(before: pd.Series, after: pd.Series) -> pd.DataFrame:
     return pd.DataFrame({"vanilla": before, "enhanced": after, "gain": 100 * (after / before - 1)})
 
 
@@ -46,7 +46,7 @@ def pooled_gain(gains: pd.DataFrame) -> float:
 
 
 def axis_orders(facts: Facts) -> pd.DataFrame:
-    """The 360 orders of the seven axes that differ, the paper's first: what the areas' ratios and gains would be.
+    """The ratios and gains of areas for each of the 360 different orders of the seven axes, the paper's first.
 
     Columns: order, strongest_to_weakest and second_to_weakest (area over that of the weakest), mean_gain, pooled_gain, correlation (of area
     and win rate over the rows of Table 1).
@@ -62,21 +62,21 @@ def axis_orders(facts: Facts) -> pd.DataFrame:
         return pd.DataFrame([area([radii[ability] for ability in order]) for order in orders], columns=rows.index)
 
     table = facts.wide(1).reindex(MODELS)
-    found, vanilla, enhanced = map(by_order, (table, *pairs(facts.wide(4))))
+    of_models, vanilla, enhanced = map(by_order, (table, *pairs(facts.wide(4))))
     return pd.DataFrame(
         {
             "order": [" ".join(order) for order in orders],
-            "strongest_to_weakest": found[STRONGEST] / found[WEAKEST],
-            "second_to_weakest": found[SECOND] / found[WEAKEST],
+            "strongest_to_weakest": of_models[STRONGEST] / of_models[WEAKEST],
+            "second_to_weakest": of_models[SECOND] / of_models[WEAKEST],
             "mean_gain": (100 * (enhanced / vanilla - 1)).mean(axis=1),
             "pooled_gain": 100 * (enhanced.mean(axis=1) / vanilla.mean(axis=1) - 1),
-            "correlation": [areas_now.corr(table.win_rate) for _, areas_now in found.iterrows()],
+            "correlation": [areas_now.corr(table.win_rate) for _, areas_now in of_models.iterrows()],
         }
     )
 
 
 def last_row(facts: Facts) -> pd.DataFrame:
-    """The averages that Table 4 prints, and the single slips that would give those that do not follow from its rows.
+    """The averages that Table 4 prints; and for those that do not follow from its rows, the single slips that would give them.
 
     Columns: metric, published, recomputed (mean of the pairs), agrees; where not, left_out (models whose pair, counted as no change, gives
     the printed average) and turned (models whose change with the other sign gives it).
@@ -98,20 +98,20 @@ def last_row(facts: Facts) -> pd.DataFrame:
 
 
 def cells(facts: Facts, reading: str) -> pd.DataFrame:
-    """Every printed number that follows from others, from a count or from an analysis, beside what it should be; see COLUMNS.
+    """Every printed number that follows from others, from a count or from an analysis, beside its recomputed value; see COLUMNS.
 
-    Statistics: mean; copy (printed twice); gain (percent); ratio; total; more than (agrees if recomputed is larger); least and most (what
-    the parts allow; agrees if the printed number is not beyond); counted and analysis (`origins`). Where its parts are not there,
-    recomputed is absent and it does not agree.
+    Statistics: mean; copy (printed twice); gain (percent); ratio; total; more than (agrees if recomputed is larger); least and most (the
+    bounds of the parts; agrees if the printed number is within); counted and analysis (`origins`). If its parts are missing, recomputed
+    is absent and the number does not agree.
     """
     parts = [*_averages(facts), *_copies(facts), *_text(facts, reading), *_areas(facts, reading)]
     parts += [*_win_rates(facts, reading), *_totals(facts)]
-    found = pd.DataFrame(parts, columns=["table", "row", "column", "statistic", "published", "recomputed"])
-    found["recomputed"] = found.recomputed.astype(float)
-    agrees = [_agrees(*each) for each in zip(found.statistic, found.published, found.recomputed, strict=True)]
-    found["published"] = found.published.astype(float)
-    found = found.assign(paper=PAPER, agrees=agrees, reading=reading)[COLUMNS]
-    return pd.concat([found, table_1(facts, reading), figure_5(facts, reading)], ignore_index=True)
+    table = pd.DataFrame(parts, columns=["table", "row", "column", "statistic", "published", "recomputed"])
+    table["recomputed"] = table.recomputed.astype(float)
+    agrees = [_agrees(*row) for row in zip(table.statistic, table.published, table.recomputed, strict=True)]
+    table["published"] = table.published.astype(float)
+    table = table.assign(paper=PAPER, agrees=agrees, reading=reading)[COLUMNS]
+    return pd.concat([table, table_1(facts, reading), figure_5(facts, reading)], ignore_index=True)
 
 
 def _agrees(statistic: str, printed: str, value: float) -> bool:
@@ -132,44 +132,45 @@ def _copies(facts: Facts) -> Rows:
     """Rows of Table 1 in Table 4, and Cooperation of Table 4 in Table 2, where it is called a win rate."""
     rows = facts.tables[2]
     wins = rows[rows.metric == "cost_sharing_wr"].assign(original="cooperation")
-    twice = facts.tables[4].merge(facts.tables[1], on=["model", "metric"], suffixes=("", "_1"))
-    agreed = wins.merge(
+    of_table_1 = facts.tables[4].merge(facts.tables[1], on=["model", "metric"], suffixes=("", "_1"))
+    of_table_2 = wins.merge(
         facts.tables[4], left_on=["model", "original"], right_on=["model", "metric"], suffixes=("", "_1"), how="left"
     )
     return [
         (table, cell.model, cell.metric, "copy", cell.value, cell.value_1)
-        for table, cells in (("4", twice), ("2", agreed))
+        for table, cells in (("4", of_table_1), ("2", of_table_2))
         for cell in cells.itertuples()
     ]
 
 
 def _text(facts: Facts, reading: str) -> Rows:
-    """Reconciled: a number that another row of its column prints is that row's."""
+    """Numbers of the text. Reconciled: a number that another row of its column prints belongs to that row."""
     table, gains = facts.wide(1), last_row(facts).set_index("metric").recomputed
-    found: Rows = []
+    rows: Rows = []
     for cell in facts.text.dropna(subset="model").itertuples():
         column = table[cell.metric]
         printers = column[column == float(cell.value)]
         copied = printers.iloc[0] if reading == "reconciled" and len(printers) else column.get(cell.model)
         statistic, value = ("mean", gains.get(cell.metric)) if cell.model == AVERAGE else ("copy", copied)
-        found.append((f"text {cell.section}", cell.model, cell.metric, statistic, cell.value, value))
-    return found
+        rows.append((f"text {cell.section}", cell.model, cell.metric, statistic, cell.value, value))
+    return rows
 
 
 def _areas(facts: Facts, reading: str) -> Rows:
-    """Reconciled: the gain of the mean area, which is nearer to the printed one than the mean gain."""
-    said, gains = facts.text.set_index("key").value, area_gains(facts.wide(4))
-    found = areas(facts.wide(1)).reindex(MODELS)
-    strongest, second = (found[model] / found[WEAKEST] for model in (STRONGEST, SECOND))
+    """Ratios and gains of areas. Reconciled: the gain of the mean area, which is nearer to the printed gain than the mean gain."""
+    text, gains = facts.text.set_index("key").value, area_gains(facts.wide(4))
+    model_areas = areas(facts.wide(1)).reindex(MODELS)
+    strongest, second = (model_areas[model] / model_areas[WEAKEST] for model in (STRONGEST, SECOND))
+    over_others = model_areas[SECOND] / model_areas.drop(SECOND).max()
     gain = gains.gain.mean() if reading == "literal" else pooled_gain(gains)
     rows = [
         ("abstract", f"{STRONGEST} over {WEAKEST}", "more than", "gap", strongest),
         ("5.1", f"{SECOND} over {WEAKEST}", "more than", "turbo_gap", second),
-        ("7", f"{SECOND} over the best other", "ratio", "conclusion_gap", found[SECOND] / found.drop(SECOND).max()),
+        ("7", f"{SECOND} over the best other", "ratio", "conclusion_gap", over_others),
         ("abstract", AVERAGE, "gain", "area_gain", gain),
     ]
     return [
-        (f"text {section}", row, "area", statistic, said[key], value) for section, row, statistic, key, value in rows
+        (f"text {section}", row, "area", statistic, text[key], value) for section, row, statistic, key, value in rows
     ]
 
 
@@ -185,23 +186,23 @@ def _win_rates(facts: Facts, reading: str) -> Rows:
 def _totals(facts: Facts) -> Rows:
     games = facts.tables[3]
     competitions = games[games.field == "competitions"].value.astype(int).sum()
-    said = str(int(facts.said("cases")))
-    found: Rows = [("text 1", "all scenarios", "competitions", "more than", said, competitions)]
+    cases = str(int(facts.text_number("cases")))
+    rows: Rows = [("text 1", "all scenarios", "competitions", "more than", cases, competitions)]
     for variant in ("pgm", "vanilla"):
-        printed = facts.drawn(8, f"final_scores_{variant}").split()
-        earned = dilemma_scores(facts, facts.drawn(8, f"moves_{variant}"))
-        found += [
+        printed = facts.figure_text(8, f"final_scores_{variant}").split()
+        earned = dilemma_scores(facts, facts.figure_text(8, f"moves_{variant}"))
+        rows += [
             ("figure 8", variant, f"Player {seat}", "total", text, points)
             for seat, (text, points) in enumerate(zip(printed, earned, strict=True), start=1)
         ]
-    return found
+    return rows
 
 
 def dilemma_scores(facts: Facts, moves: str) -> list[int]:
     """Totals of three seats under Figure 8's points: 'CCD DDD' is two rounds, a letter a seat."""
-    points = (float(facts.drawn(8, name)) for name in ("cooperate", "one_defect", "two_defect", "defect"))
+    points = (float(facts.figure_text(8, name)) for name in ("cooperate", "one_defect", "two_defect", "defect"))
     cooperate, one_defect, two_defect, defect = points
     game = prisoner3("figure 8", "", cooperate, one_defect, two_defect, defect)
     words = {"C": "cooperate", "D": "defect"}
-    rounds = [game.payoffs([words[move] for move in played]) for played in moves.split()]
+    rounds = [game.payoffs([words[move] for move in actions]) for actions in moves.split()]
     return [round(sum(points)) for points in zip(*rounds, strict=True)]

@@ -56,10 +56,10 @@ def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
 
     def win_rate(words: str, *credits_of: int) -> Definition:
         parts = [(range(2 * most + 1), 7 * most) for most in credits_of]
-        played = range(3 * COMPETITIONS + 1), 7 * COMPETITIONS
-        return summed(f"mean of seven roles, {words}", *parts, played)
+        of_games = range(3 * COMPETITIONS + 1), 7 * COMPETITIONS
+        return summed(f"mean of seven roles, {words}", *parts, of_games)
 
-    found = {
+    table = {
         "win_rate": {
             "literal": win_rate("all social credits over 2n", SPIED, SPIED),
             "reconciled": win_rate("Undercover credits over 3n", SPIED, 3 * SETTINGS),
@@ -86,13 +86,13 @@ def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
         "public_good_payback": both(counted(30 * COMPETITIONS, "thirds of multiplied pools", scale=1, most=300)),
     }
     if agreed is None:
-        return found
+        return table
     costs = {"whole percents": 1, "steps of five percent, as the released prompt asks for": 5}
     exact, stepped = (
         counted(agreed, f"mean over agreed games, {words}", scale=1, step=step, most=100)
         for words, step in costs.items()
     )
-    return found | {
+    return table | {
         "coordination": {
             "literal": counted(agreed, "agreed games with the challenger's shares"),
             "reconciled": counted(COMPETITIONS, f"{games} agreed with the challenger's shares"),
@@ -118,7 +118,7 @@ def granularity(facts: Facts) -> pd.DataFrame:
     shares = printed[printed.metric == "cooperation"].set_index("model").published.astype(float)
     agreed = {str(model): round(share * COMPETITIONS / 100) for model, share in shares.items()}
     rows = [
-        cell | {"reading": reading} | _tested(definition, cell["published"])
+        cell | {"reading": reading} | _test(definition, cell["published"])
         for cell in printed[["table", "model", "metric", "published"]].to_dict("records")
         for reading, definition in definitions(agreed.get(cell["model"])).get(cell["metric"], {}).items()
     ]
@@ -128,7 +128,7 @@ def granularity(facts: Facts) -> pd.DataFrame:
 
 
 @cache
-def _tested(definition: Definition, text: str) -> dict[str, Any]:
+def _test(definition: Definition, text: str) -> dict[str, Any]:
     """The columns of `granularity` for one printed number."""
     printed, n = as_printed(text), definition.n
     k = int(definition.nearest(*printed))
@@ -153,10 +153,10 @@ def fitting(tested: pd.DataFrame) -> pd.DataFrame:
     `tested`: `granularity`. Cells that Tables 1 and 4 both print are counted once.
     """
     once = tested.drop_duplicates(["model", "metric", "published", "reading"])
-    found = once.groupby(["metric", "reading"], sort=False).agg(
+    table = once.groupby(["metric", "reading"], sort=False).agg(
         definition=("definition", "first"), cells=("fits", "size"), fit=("fits", "sum"), chance=("chance", "mean")
     )
-    return found.assign(by_luck=binom.sf(found.fit - 1, found.cells, found.chance)).reset_index()
+    return table.assign(by_luck=binom.sf(table.fit - 1, table.cells, table.chance)).reset_index()
 
 
 TESTS = ("fisher", "fisher_games", "paired_least", "paired_most")
@@ -185,7 +185,7 @@ def significance(tested: pd.DataFrame) -> pd.DataFrame:
     )
     table = both[["model", "metric", "vanilla", "enhanced", "gain", "n", "k_vanilla", "k_enhanced", "counted"]]
     counts = zip(table.k_vanilla, table.k_enhanced, table.n, strict=True)
-    table = table.join(pd.DataFrame([p_values(*each) for each in counts])).assign(games=table.metric.map(GAMES))
+    table = table.join(pd.DataFrame([p_values(*count) for count in counts])).assign(games=table.metric.map(GAMES))
     table["fisher_games"] = [
         float(fisher_exact([[k, games - k] for k in (round(before * games / n), round(after * games / n))]).pvalue)
         for before, after, n, games in zip(table.k_vanilla, table.k_enhanced, table.n, table.games, strict=True)

@@ -61,27 +61,27 @@ class Facts:
         numbers = rows.assign(value=rows.value.astype(float)).pivot(index="model", columns="metric", values="value")
         return numbers.loc[rows.model.unique(), rows.metric.unique()]
 
-    def whole(self, what: str) -> pd.DataFrame:
+    def complete_table(self, what: str) -> pd.DataFrame:
         """The rows that SOURCES names, as `wide`. Raises Missing when any is not there."""
         table, models = SOURCES[what]
-        known = self.wide(table)
-        if absent := [name for name in models if name not in known.index]:
+        rows = self.wide(table)
+        if absent := [name for name in models if name not in rows.index]:
             raise Missing(f"Table {table} here has no row {', '.join(absent)}")
-        return known.loc[[*models]]
+        return rows.loc[[*models]]
 
-    def said(self, key: str) -> float:
+    def text_number(self, key: str) -> float:
         """A number of the paper's text."""
         return float(self.text.set_index("key").value[key])
 
-    def drawn(self, figure: int, item: str) -> str:
+    def figure_text(self, figure: int, item: str) -> str:
         """What is printed in a figure."""
         return str(self.figures.set_index(["figure", "item"]).value[figure, item])
 
-    def drawn_rows(self, figure: int, item: str) -> list[list[float]]:
+    def figure_rows(self, figure: int, item: str) -> list[list[float]]:
         """The same as numbers: rows apart by ' / ', numbers by blanks."""
-        return [[float(number) for number in row.split()] for row in self.drawn(figure, item).split(" / ")]
+        return [[float(number) for number in row.split()] for row in self.figure_text(figure, item).split(" / ")]
 
-    def listed(self, scenario: str, field: str) -> str:
+    def scenario_field(self, scenario: str, field: str) -> str:
         """A field of Table 3."""
         return str(self.tables[3].set_index(["scenario", "field"]).value[scenario, field])
 

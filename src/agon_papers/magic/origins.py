@@ -1,4 +1,4 @@
-"""Printed numbers of the MAgIC paper that follow from no other ones: Table 1, from counts, and Figure 5, from analyses of suspicions."""
+"""Printed numbers of the MAgIC paper that follow from no others: Table 1, from counts, and Figure 5, from analyses of suspicions."""
 
 from itertools import product
 
@@ -11,16 +11,16 @@ from agon_papers.magic.counts import granularity
 from agon_papers.magic.facts import PAPER, Facts
 
 TELLING = 0.9
-"""Where more made-up numbers than this share would fit a count, a fit says nothing."""
+"""A fit to a count says nothing if more than this share of made-up numbers would fit."""
 
 ROUNDED = 0.0005
 """Half a unit of Figure 5's last digit."""
 FORWARD = 0.0004
-"""What rounding of one matrix can shift the next by."""
+"""The largest shift of a matrix by the rounding of the one before."""
 
 SEATS = 3
 RATINGS = tuple(product((-1, 0, 1), repeat=SEATS))
-"""What an analysis can say of the three players, in a row."""
+"""The possible analyses of the three players, in a row."""
 
 WHY = {
     "1": "nearly every number would fit the definition, and no game is published",
@@ -30,38 +30,38 @@ WHY = {
 
 
 def table_1(facts: Facts, reading: str) -> pd.DataFrame:
-    """Every number of Table 1 beside the nearest that its definition can give (`counts.granularity`); see COLUMNS. Statistic: counted."""
+    """Every number of Table 1 beside the nearest one of its definition (`counts.granularity`); see COLUMNS. Statistic: counted."""
     tested = granularity(facts)
-    found = tested[(tested.table == 1) & (tested.reading == reading)]
-    telling = found.chance <= TELLING
+    rows = tested[(tested.table == 1) & (tested.reading == reading)]
+    telling = rows.chance <= TELLING
     return pd.DataFrame(
         {
             "paper": PAPER,
             "table": "1",
-            "row": found.model,
-            "column": found.metric,
+            "row": rows.model,
+            "column": rows.metric,
             "statistic": "counted",
-            "published": found.published.astype(float),
-            "recomputed": found.nearest.where(telling),
-            "agrees": found.fits & telling,
+            "published": rows.published.astype(float),
+            "recomputed": rows.nearest.where(telling),
+            "agrees": rows.fits & telling,
             "reading": reading,
         }
     )[COLUMNS]
 
 
 def figure_5(facts: Facts, reading: str) -> pd.DataFrame:
-    """Every number of Figure 5's matrices beside what one analysis makes of the start, or of another printed matrix; see COLUMNS.
+    """Every number of Figure 5's matrices beside the result of one analysis of the start, or of another printed matrix; see COLUMNS.
 
-    Reconciled: the update of the released code (agon.agents.pgm.suspicion), with the ratings and the matrix that come nearest.
+    Reconciled: the update of the released code (agon.agents.pgm.suspicion), with the ratings and the matrix of the nearest result.
     Statistic: analysis.
     """
     items = [item for item in facts.figures[facts.figures.figure == 5].item if item.startswith("matrix")]
-    printed = {item: tuple(map(tuple, facts.drawn_rows(5, item))) for item in items}
+    printed = {item: tuple(map(tuple, facts.figure_rows(5, item))) for item in items}
     rows = []
     for item, matrix in printed.items():
-        found, within = _origin(item, printed) if reading == "reconciled" else (None, 0.0)
+        nearest, within = _origin(item, printed) if reading == "reconciled" else (None, 0.0)
         for row, column in product(range(SEATS), repeat=2):
-            number = found[row][column] if found else np.nan
+            number = nearest[row][column] if nearest else np.nan
             agrees = abs(number - matrix[row][column]) <= within
             names = f"{item} row {row + 1}", f"Player {column + 1}"
             rows.append((PAPER, "figure 5", *names, "analysis", matrix[row][column], number, agrees, reading))
@@ -69,23 +69,23 @@ def figure_5(facts: Facts, reading: str) -> pd.DataFrame:
 
 
 def _origin(item: str, printed: dict[str, Matrix]) -> tuple[Matrix | None, float]:
-    """The nearest matrix that one analysis makes, and how near its numbers must be; None where one of them is not that near."""
+    """The nearest result of one analysis, and its tolerance; None if a number is outside of the tolerance."""
     player = item[-1]
     others = [(matrix, ROUNDED + FORWARD) for name, matrix in printed.items() if name != item and name[-1] == player]
     starts = [(prior(SEATS, int(player) - 1, False), ROUNDED + 1e-9), *others]
-    made = [(_nearest(before, printed[item]), within) for before, within in starts]
-    found, within = min(made, key=lambda each: _apart(each[0], printed[item]))
-    return (found, within) if _apart(found, printed[item]) <= within else (None, within)
+    candidates = [(_nearest(before, printed[item]), within) for before, within in starts]
+    nearest, within = min(candidates, key=lambda candidate: _distance(candidate[0], printed[item]))
+    return (nearest, within) if _distance(nearest, printed[item]) <= within else (None, within)
 
 
 def _nearest(before: Matrix, after: Matrix) -> Matrix:
-    """Row by row the analysis that comes nearest."""
+    """The nearest result of one analysis, row by row."""
     rows = zip(before, after, strict=True)
     return tuple(
-        min((updated((row,), (ratings,))[0] for ratings in RATINGS), key=lambda made: _apart((made,), (wanted,)))
-        for row, wanted in rows
+        min((updated((row,), (ratings,))[0] for ratings in RATINGS), key=lambda image: _distance((image,), (target,)))
+        for row, target in rows
     )
 
 
-def _apart(one: Matrix, other: Matrix) -> float:
+def _distance(one: Matrix, other: Matrix) -> float:
     return float(np.abs(np.array(one) - np.array(other)).max())

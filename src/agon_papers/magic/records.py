@@ -40,10 +40,10 @@ class Records:
             raise ValueError(f"the tables of the paper are asked for whole, and not where {where}")
         match table:
             case "abilities" | "pairs":
-                whole = self.facts.whole(table)
-                return whole.assign(area=cells.areas(whole))
+                abilities = self.facts.complete_table(table)
+                return abilities.assign(area=cells.areas(abilities))
             case "details":
-                return self.facts.whole(table)
+                return self.facts.complete_table(table)
             case "with_pairs":
                 return self.rows("details", {}).join(self.rows("pairs", {}))
             case "models":
@@ -60,7 +60,7 @@ class Records:
         if f"area{AFTER}" in table:
             raise ValueError("the table models is drawn for correlations only: ask for pairs")
         numbers = table.to_numpy(dtype=float)
-        counted = [
+        counts_of_shares = [
             ((row, column), *self._counts[cell])
             for row, model in enumerate(table.index)
             for column, metric in enumerate(table)
@@ -69,13 +69,13 @@ class Records:
 
         @cache
         def sets(block: int) -> NDArray[np.float64]:
-            drawn = np.broadcast_to(numbers, (resampling.BLOCK, *numbers.shape)).copy()
-            for place, k, n, key in counted:
-                drawn[:, *place] = 100 * jeffreys(k, n, key, block)
+            replicates = np.broadcast_to(numbers, (resampling.BLOCK, *numbers.shape)).copy()
+            for place, k, n, key in counts_of_shares:
+                replicates[:, *place] = 100 * jeffreys(k, n, key, block)
             if "area" in table:
-                radii = [drawn[:, :, table.columns.get_loc(ability)] for ability in ABILITIES]
-                drawn[:, :, table.columns.get_loc("area")] = area(radii)
-            return drawn
+                radii = [replicates[:, :, table.columns.get_loc(ability)] for ability in ABILITIES]
+                replicates[:, :, table.columns.get_loc("area")] = area(radii)
+            return replicates
 
         return lambda number: pd.DataFrame(
             sets(number // resampling.BLOCK)[number % resampling.BLOCK], table.index, table.columns
@@ -89,18 +89,20 @@ class Records:
         """Raises Missing: the printed numbers have no uniform player."""
         raise Missing("nothing is printed of a uniform player")
 
-    def shown(self, table: int, variant: str) -> str:
+    def true_variant(self, table: int, variant: str) -> str:
         """Raises Missing: no caption names a variant."""
         raise Missing("no caption names a variant")
 
     @cached_property
     def _counts(self) -> dict[tuple[str, str, float], tuple[float, int, str]]:
         """(model, metric, share in percent) -> count, of how many, and a key, as `jeffreys` wants them; see `counts.granularity`."""
-        found = counts.granularity(self.facts)
-        found = found[found.metric.isin([*ABILITIES, *WIN_RATES]) & found.n.notna() & (found.reading == "reconciled")]
-        known = {}
-        for cell in found.itertuples():
+        tested = counts.granularity(self.facts)
+        tested = tested[
+            tested.metric.isin([*ABILITIES, *WIN_RATES]) & tested.n.notna() & (tested.reading == "reconciled")
+        ]
+        counts_by_cell = {}
+        for cell in tested.itertuples():
             n = counts.GAMES.get(cell.metric, cell.n) if self.whole_games else cell.n
             key = f"{cell.model} {cell.metric} {cell.published}"
-            known[cell.model, cell.metric, float(cell.published)] = cell.k * n / cell.n, int(n), key
-        return known
+            counts_by_cell[cell.model, cell.metric, float(cell.published)] = cell.k * n / cell.n, int(n), key
+        return counts_by_cell

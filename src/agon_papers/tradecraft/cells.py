@@ -38,12 +38,12 @@ def cells(facts: Facts, reading: str) -> pd.DataFrame:
     are no records, recomputed is absent and it does not agree.
     """
     parts = [_figure_4(facts, reading), _counts(facts, reading), _unrecorded(facts)]
-    found = pd.concat(parts, ignore_index=True)
-    apart = found.recomputed - found.published
-    slack = found.tolerance + ROUNDING
+    table = pd.concat(parts, ignore_index=True)
+    apart = table.recomputed - table.published
+    slack = table.tolerance + ROUNDING
     below, above = apart <= slack, apart >= -slack
-    agrees = (below | (found.statistic == "most")) & (above | (found.statistic == "least"))
-    return found.assign(paper=PAPER, agrees=agrees, reading=reading)[COLUMNS]
+    agrees = (below | (table.statistic == "most")) & (above | (table.statistic == "least"))
+    return table.assign(paper=PAPER, agrees=agrees, reading=reading)[COLUMNS]
 
 
 def _figure_4(facts: Facts, reading: str) -> pd.DataFrame:
@@ -55,10 +55,10 @@ def _figure_4(facts: Facts, reading: str) -> pd.DataFrame:
         facts.figure_4[radar].merge(marks, on=["matchup", *keys], how="left", suffixes=("_printed", "")),
         facts.figure_4[~radar].merge(bars(facts, reading), on=keys, how="left", suffixes=("_printed", "")),
     ]
-    found = pd.concat([parts[0].assign(tolerance=RADAR), parts[1].assign(tolerance=BAR)])
+    table = pd.concat([parts[0].assign(tolerance=RADAR), parts[1].assign(tolerance=BAR)])
     names = {"name": "row", "measure": "column", "value_printed": "published", "value": "recomputed"}
     columns = ["table", "row", "column", "statistic", "published", "recomputed", "tolerance"]
-    return found.assign(table="figure 4" + found.panel).fillna({"statistic": "mean"}).rename(columns=names)[columns]
+    return table.assign(table="figure 4" + table.panel).fillna({"statistic": "mean"}).rename(columns=names)[columns]
 
 
 def _counts(facts: Facts, reading: str) -> pd.DataFrame:
@@ -71,13 +71,15 @@ def _counts(facts: Facts, reading: str) -> pd.DataFrame:
     for one, other in (*combinations(MODELS, 2), *PERSONA_PAIRS):
         table = f"figure 5{'b' if (one, other) in PERSONA_PAIRS else 'a'}"
         pair = EXCHANGED.get((one, other), (one, other)) if reading == "reconciled" else (one, other)
-        found = head_to_head(facts, *pair) or (np.nan,) * 4
+        numbers = head_to_head(facts, *pair) or (np.nan,) * 4
         keys = (f"{one}_{other}", f"{other}_{one}", f"{one}_{other}_both", f"{one}_{other}_neither")
-        for name, key, count in zip((one, other, "both", "neither"), keys, found, strict=True):
+        for name, key, count in zip((one, other, "both", "neither"), keys, numbers, strict=True):
             if key in set(facts.text.key):
                 rows.append((table, f"{one} against {other}", name, key, count))
-    found = pd.DataFrame(rows, columns=["table", "row", "column", "key", "recomputed"]).astype({"recomputed": float})
-    return found.assign(statistic="count", published=found.key.map(facts.said), tolerance=0.0).drop(columns="key")
+    numbers = pd.DataFrame(rows, columns=["table", "row", "column", "key", "recomputed"]).astype({"recomputed": float})
+    return numbers.assign(statistic="count", published=numbers.key.map(facts.text_number), tolerance=0.0).drop(
+        columns="key"
+    )
 
 
 def _unrecorded(facts: Facts) -> pd.DataFrame:
@@ -86,5 +88,5 @@ def _unrecorded(facts: Facts) -> pd.DataFrame:
     study = facts.text[facts.text.key.str.startswith("human_")]
     columns = study.key.str.removeprefix("human_")
     humans = pd.DataFrame({"table": "text C.3", "row": "human raters", "column": columns, "published": study.value})
-    found = pd.concat([orders, humans.astype({"published": float})])
-    return found.assign(statistic="mean", recomputed=np.nan, tolerance=0.0)
+    table = pd.concat([orders, humans.astype({"published": float})])
+    return table.assign(statistic="mean", recomputed=np.nan, tolerance=0.0)

@@ -35,7 +35,7 @@ def rates(facts: Facts) -> pd.DataFrame:
     of games. Intervals are between games.
     """
     rows = []
-    for group, part in facts.counted.groupby("group", sort=True):
+    for group, part in facts.counts.groupby("group", sort=True):
         games = part.groupby("match", sort=True).sum(numeric_only=True)
         for measure, (above, below) in SHARES.items():
             if total := games[below].sum():
@@ -52,12 +52,12 @@ def unlogged(facts: Facts) -> pd.DataFrame:
     A log that breaks off has the heading of turn 13. A game without a winner went on to the limit, one with a winner ended at 13 to 15.
     Seat 0 proposes in odd turns, seat 1 decides then.
     """
-    counted = facts.counted
-    won = counted.groupby("match").won.transform("any")
-    most = np.where(counted.cut, LIMIT - LOGGED, 0)
-    least = np.where(won & counted.cut, 1, most)
-    few, many = ((turns + counted.seat) // 2 for turns in (least, most))
-    return counted.assign(least=least, most=most, few=few, many=many)
+    table = facts.counts
+    won = table.groupby("match").won.transform("any")
+    most = np.where(table.cut, LIMIT - LOGGED, 0)
+    least = np.where(won & table.cut, 1, most)
+    few, many = ((turns + table.seat) // 2 for turns in (least, most))
+    return table.assign(least=least, most=most, few=few, many=many)
 
 
 def bars(facts: Facts, reading: str) -> pd.DataFrame:
@@ -70,9 +70,9 @@ def bars(facts: Facts, reading: str) -> pd.DataFrame:
     """
     columns = ["name", "measure", "statistic", "value"]
     if reading == "literal":
-        found = rates(facts).replace({"measure": {"refusals": "invalid_behaviour"}})
-        found = found[found.measure.isin(MEASURES)].rename(columns={"group": "name"})
-        return found.assign(statistic="mean")[columns]
+        measures = rates(facts).replace({"measure": {"refusals": "invalid_behaviour"}})
+        measures = measures[measures.measure.isin(MEASURES)].rename(columns={"group": "name"})
+        return measures.assign(statistic="mean")[columns]
     rows = []
     for name, part in by_player(facts).groupby("group"):
         weights = dict.fromkeys(MEASURES, 1 / len(part)) | (SUMMED if name in PERSONAS else {})
@@ -134,11 +134,20 @@ def invalid_definitions(facts: Facts) -> pd.DataFrame:
     for says, columns in DEFINITIONS.items():
         pairs = table.groupby(["group", "matchup", "name"])[[*columns, "logged", "most"]].sum()
         for name, part in pairs.groupby(level="group"):
-            count, whole = part[columns].sum(axis=1), part.logged + part.most
-            missing = bar[name] * len(part) - (count / whole).sum()
-            weight = (part.most / whole).sum()
-            needed = missing / weight if weight else np.nan
-            rows.append((says, name, (count / part.logged).mean(), bar[name], needed, bool(0 <= needed <= limit)))
+            count, all_turns = part[columns].sum(axis=1), part.logged + part.most
+            missing = bar[name] * len(part) - (count / all_turns).sum()
+            weight = (part.most / all_turns).sum()
+            missing_per_turn = missing / weight if weight else np.nan
+            rows.append(
+                (
+                    says,
+                    name,
+                    (count / part.logged).mean(),
+                    bar[name],
+                    missing_per_turn,
+                    bool(0 <= missing_per_turn <= limit),
+                )
+            )
     return pd.DataFrame(rows, columns=["definition", "name", "value", "printed", "needed", "possible"])
 
 
@@ -156,8 +165,8 @@ def heads(facts: Facts) -> pd.DataFrame:
 def head_to_head(facts: Facts, one: str, other: str) -> tuple[int, int, int, int] | None:
     """Games between two models or personas: won by one alone, by the other alone, by both, by neither. None if they played none."""
     sides = facts.players.set_index("match")
-    won, lost = (sides[(sides.group == a) & (sides.against == b)].won for a, b in ((one, other), (other, one)))
-    return split(won, lost) if len(won) else None
+    won, won_by_other = (sides[(sides.group == a) & (sides.against == b)].won for a, b in ((one, other), (other, one)))
+    return split(won, won_by_other) if len(won) else None
 
 
 def split(one: pd.Series, other: pd.Series) -> tuple[int, int, int, int]:

@@ -77,7 +77,7 @@ class Facts:
     table_2: pd.DataFrame
     text: pd.DataFrame
 
-    def said(self, key: str) -> float:
+    def text_number(self, key: str) -> float:
         """A number of the paper's text."""
         return float(self.text.set_index("key").value[key])
 
@@ -96,7 +96,7 @@ class Facts:
         table = table.sort_values(["match", "seat"], kind="stable").reset_index(drop=True)
         group = table.name.map(group_of)
         against = group.groupby(table.match).transform(lambda pair: pair.to_numpy()[::-1])
-        target = [None if pd.isna(each) else next(iter(json.loads(each))) for each in table.target]
+        target = [None if pd.isna(text) else next(iter(json.loads(text))) for text in table.target]
         return table.assign(group=group, against=against, target=target)
 
     @cached_property
@@ -104,12 +104,12 @@ class Facts:
         """`seats` of the games that are both logged and in the turns; `logged` is the number of their logged turns (12 at most),
         `length` of all turns (15 where the log breaks off).
         """
-        known = self.seats[self.seats.logged & self.seats.match.isin(self.turns.match)]
-        table = known.astype({"cut": bool, "won": bool}).reset_index(drop=True)
+        rows = self.seats[self.seats.logged & self.seats.match.isin(self.turns.match)]
+        table = rows.astype({"cut": bool, "won": bool}).reset_index(drop=True)
         return table.assign(logged=table.turns.clip(upper=LOGGED), length=table.turns.mask(table.cut, LIMIT))
 
     @cached_property
-    def counted(self) -> pd.DataFrame:
+    def counts(self) -> pd.DataFrame:
         """`players` with counts over their logged turns, as agon's own metrics count them.
 
         refused: all refused calls; bad_checks, bad_proposals: some of these; empty: proposals of nothing, without those that the program
@@ -117,17 +117,17 @@ class Facts:
         took effect as reject; defaults: those that were made for it; chosen: all others; chosen_reject: those of them that say reject.
         checks: craft checks, refused or not; said_reject: decisions that say reject, defaults included; one: 1, the game.
         """
-        each = trading(self.turns, ["match", "seat"])
-        wide = each.pivot(index=["match", "seat"], columns="metric", values=["value", "n"])
+        metrics = trading(self.turns, ["match", "seat"])
+        wide = metrics.pivot(index=["match", "seat"], columns="metric", values=["value", "n"])
         wide = wide.reindex(columns=pd.MultiIndex.from_product([["value", "n"], COUNTED])).fillna(0)
-        found = {n: wide["n", metric] for metric, (_, n) in COUNTED.items()}
-        found |= {hits: (wide["value", metric] * wide["n", metric]).round() for metric, (hits, _) in COUNTED.items()}
+        columns = {n: wide["n", metric] for metric, (_, n) in COUNTED.items()}
+        columns |= {hits: (wide["value", metric] * wide["n", metric]).round() for metric, (hits, _) in COUNTED.items()}
         tools = {
             "checks": self.calls.tool == "craft_check",
             "said_reject": (self.calls.tool == "decide") & (self.calls.decision == "reject"),
         }
         called = self.calls.assign(**tools).groupby(["match", "seat"])[[*tools]].sum()
-        table = pd.DataFrame(found).join(called).drop(columns="turns").astype(int)
+        table = pd.DataFrame(columns).join(called).drop(columns="turns").astype(int)
         table = table.assign(one=1, violations=table.refused + table.empty)
         return self.players.merge(table, on=["match", "seat"], validate="one_to_one")
 

@@ -70,26 +70,28 @@ def bar_panels(facts: Facts, panel: str) -> dict[str, pd.DataFrame]:
 
     Tables: name, printed; value, n, games, low, high (as defined); least, most (as done); unit (of n).
     """
-    defined, done = rates(facts).rename(columns={"group": "name"}), bars(facts, "reconciled")
-    found = {}
+    defined, as_done = rates(facts).rename(columns={"group": "name"}), bars(facts, "reconciled")
+    panels = {}
     for measure, (column, counts, unit) in MEASURES.items():
         rows = facts.figure_4[(facts.figure_4.panel == panel) & (facts.figure_4.measure == measure)]
-        ends = done[done.measure == measure].pivot(index="name", columns="statistic", values="value")
+        ends = as_done[as_done.measure == measure].pivot(index="name", columns="statistic", values="value")
         printed = rows[["name", "value"]].rename(columns={"value": "printed"})
-        found[unit] = printed.merge(defined[defined.measure == column]).merge(ends, on="name").assign(unit=counts)
-    return found
+        panels[unit] = printed.merge(defined[defined.measure == column]).merge(ends, on="name").assign(unit=counts)
+    return panels
 
 
 def head_table(facts: Facts) -> pd.DataFrame:
     """Figure 5: `heads` with what the text prints, models first."""
-    said = facts.text.set_index("key").value
+    text = facts.text.set_index("key").value
     table, texts = heads(facts), []
     for row in table.itertuples():
         pair, back = (f"{a}_{b}" for a, b in permutations((group_of(row.one), group_of(row.other))))
-        ends = {name: said.get(f"{pair}_{name}", said.get(f"{back}_{name}")) for name in ("both", "neither")}
+        ends = {name: text.get(f"{pair}_{name}", text.get(f"{back}_{name}")) for name in ("both", "neither")}
         extra = "".join(f", {name} {count}" for name, count in ends.items() if count)
-        known = pair in said and back in said
-        texts.append(f"printed: {said[pair]} to {said[back]}{extra}" if known else "no numbers printed in the text")
+        has_numbers = pair in text and back in text
+        texts.append(
+            f"printed: {text[pair]} to {text[back]}{extra}" if has_numbers else "no numbers printed in the text"
+        )
     table = table.assign(printed=texts, persona=table.one.str.startswith("gemini-").astype(int))
     return table.sort_values(["persona", "matchup"], kind="stable").reset_index(drop=True)
 
@@ -103,18 +105,18 @@ def pair_radar(table: pd.DataFrame, axes_named: Mapping[str, str], title: str, n
 
     `table`: name, dimension, value, low, high, printed, games, n. `axes_named`: dimension -> axis, in order. `notes` go under the title.
     """
-    made = Figure(figsize=(11.6, 5.7), layout="constrained")
-    FigureCanvasAgg(made)
-    made.suptitle("\n".join([title, *notes]), fontsize=11, x=0.01, ha="left")
-    grid = made.add_gridspec(1, 2, width_ratios=[1, 1.05])
-    radar = made.add_subplot(grid[0], projection="polar")
+    chart = Figure(figsize=(11.6, 5.7), layout="constrained")
+    FigureCanvasAgg(chart)
+    chart.suptitle("\n".join([title, *notes]), fontsize=11, x=0.01, ha="left")
+    grid = chart.add_gridspec(1, 2, width_ratios=[1, 1.05])
+    radar = chart.add_subplot(grid[0], projection="polar")
     names = list(table.name.unique())
     _polygons(radar, table, names, axes_named)
-    values = made.add_subplot(grid[1])
+    values = chart.add_subplot(grid[1])
     _values(values, table, names, axes_named)
     handles, labels = values.get_legend_handles_labels()
-    made.legend(handles, labels, loc="outside lower left", ncols=2, fontsize=9)
-    return made
+    chart.legend(handles, labels, loc="outside lower left", ncols=2, fontsize=9)
+    return chart
 
 
 def _polygons(axes: Axes, table: pd.DataFrame, names: Sequence[str], axes_named: Mapping[str, str]) -> None:
@@ -142,7 +144,7 @@ def _values(axes: Axes, table: pd.DataFrame, names: Sequence[str], axes_named: M
     order = list(axes_named)
     for number, (name, look, mark) in enumerate(zip(names, LOOKS, PRINTED, strict=False)):
         rows = table[table.name == name]
-        at = np.array([order.index(each) for each in rows.dimension]) + (number - 0.5) * 0.34
+        at = np.array([order.index(dimension) for dimension in rows.dimension]) + (number - 0.5) * 0.34
         games = int(rows.games.max())
         label = f"{name}, recomputed (lines; right: 95 % interval over {games} game{'s' * (games != 1)})"
         axes.hlines(at, rows.low, rows.high, color=look["color"], lw=2.2, ls=look["ls"])
@@ -163,8 +165,8 @@ def bar_figure(panels: Mapping[str, pd.DataFrame], title: str, notes: Sequence[s
 
     Tables: name, n, unit (of n), games, printed, value, low, high (as defined), least, most (as done).
     """
-    made, places = figure(1, len(panels), (12.4, 4.9))
-    made.suptitle("\n".join([title, *notes]), fontsize=11, x=0.01, ha="left")
+    chart, places = figure(1, len(panels), (12.4, 4.9))
+    chart.suptitle("\n".join([title, *notes]), fontsize=11, x=0.01, ha="left")
     for axes, (unit, table) in zip(places, panels.items(), strict=True):
         _bars(axes, table)
         labels = [f"{row.name}\n{row.n} {row.unit}\n{row.games} games" for row in table.itertuples(index=False)]
@@ -174,8 +176,8 @@ def bar_figure(panels: Mapping[str, pd.DataFrame], title: str, notes: Sequence[s
         axes.grid(axis="y", lw=0.4, color="#dddddd")
         axes.set_axisbelow(True)
     handles, labels = places[0].get_legend_handles_labels()
-    made.legend(handles, labels, loc="outside lower left", ncols=3, fontsize=9)
-    return made
+    chart.legend(handles, labels, loc="outside lower left", ncols=3, fontsize=9)
+    return chart
 
 
 def _bars(axes: Axes, table: pd.DataFrame) -> None:
@@ -196,16 +198,16 @@ def _bars(axes: Axes, table: pd.DataFrame) -> None:
 @styled
 def head_figure(table: pd.DataFrame, title: str, unit: str) -> Figure:
     """Games of each pair by who won: one, other, games, only_one, only_other, both, neither, and printed (a text, or nothing)."""
-    made, (axes,) = figure(1, 1, (11.4, 1.9 + 0.46 * len(table)))
+    chart, (axes,) = figure(1, 1, (11.4, 1.9 + 0.46 * len(table)))
     rows = np.arange(len(table))
     start = np.zeros(len(table))
     for column, label, look in WINS:
         counts = table[column].to_numpy()
         axes.barh(rows, counts, left=start, height=0.62, ec="black", lw=0.7, label=label, **look)
-        for row, (left, count) in enumerate(zip(start, counts, strict=True)):
+        for row, (offset, count) in enumerate(zip(start, counts, strict=True)):
             if count:
                 axes.text(
-                    left + count / 2,
+                    offset + count / 2,
                     row,
                     str(count),
                     ha="center",
@@ -214,8 +216,8 @@ def head_figure(table: pd.DataFrame, title: str, unit: str) -> Figure:
                     bbox={"fc": "white", "ec": "none", "pad": 1.2},
                 )
         start = start + counts
-    for row, said in enumerate(table.printed):
-        axes.text(start[row] + 0.15, row, said, va="center", fontsize=8.5)
+    for row, text in enumerate(table.printed):
+        axes.text(start[row] + 0.15, row, text, va="center", fontsize=8.5)
     axes.set_yticks(rows, [f"{row.one} against {row.other}" for row in table.itertuples()])
     axes.invert_yaxis()
     axes.set_xlim(0, 1.55 * start.max())
@@ -223,8 +225,8 @@ def head_figure(table: pd.DataFrame, title: str, unit: str) -> Figure:
     axes.set_xlabel(unit)
     axes.set_title(title, loc="left")
     handles: list[Any] = [Patch(ec="black", lw=0.7, **look) for _, _, look in WINS]
-    made.legend(handles, [label for _, label, _ in WINS], loc="outside lower left", ncols=4, fontsize=9)
-    return made
+    chart.legend(handles, [label for _, label, _ in WINS], loc="outside lower left", ncols=4, fontsize=9)
+    return chart
 
 
 @styled
@@ -233,8 +235,8 @@ def outcome_figure(table: pd.DataFrame, axes_named: Mapping[str, str], title: st
 
     `table`: dimension, source, winners, losers, n_winners, n_losers, delta, low, high, games; a mark per source.
     """
-    made, (means, deltas) = figure(1, 2, (12.0, 4.9), share=True)
-    made.suptitle(title, fontsize=11.5, x=0.01, ha="left")
+    chart, (means, deltas) = figure(1, 2, (12.0, 4.9), share=True)
+    chart.suptitle(title, fontsize=11.5, x=0.01, ha="left")
     order = [name for name in axes_named if name in set(table.dimension)]
     for number, (source, rows) in enumerate(table.groupby("source", sort=False)):
         at = np.array([order.index(name) for name in rows.dimension]) + (number - 0.5) * 0.3
@@ -247,10 +249,11 @@ def outcome_figure(table: pd.DataFrame, axes_named: Mapping[str, str], title: st
         deltas.plot(100 * rows.delta, at, **mark)
     means.set_yticks(range(len(order)), [axes_named[name] + (" *" if name in stressed else "") for name in order])
     means.set(ylim=(len(order) - 0.4, -0.6), xlim=(0.3, 1), xlabel="mean score of the assessor (0 to 1)")
-    won, lost = (
-        " to ".join(map(str, sorted({int(each.min()), int(each.max())}))) for each in (table.n_winners, table.n_losers)
+    n_won, n_lost = (
+        " to ".join(map(str, sorted({int(sizes.min()), int(sizes.max())})))
+        for sizes in (table.n_winners, table.n_losers)
     )
-    turns = f"{won} turns of winners, {lost} of losers"
+    turns = f"{n_won} turns of winners, {n_lost} of losers"
     games = f"with 95 % intervals over {int(table.games.max())} games; *: named by the paper as higher"
     deltas.axvline(0, color="black", lw=0.8)
     deltas.set_xlabel("winners over losers, difference in percent of the losers' score")
@@ -258,5 +261,5 @@ def outcome_figure(table: pd.DataFrame, axes_named: Mapping[str, str], title: st
         axes.set_title(text, loc="left", fontsize=10)
         axes.grid(axis="x", lw=0.4, color="#dddddd")
     handles, labels = means.get_legend_handles_labels()
-    made.legend(handles, labels, loc="outside lower left", ncols=4, fontsize=9)
-    return made
+    chart.legend(handles, labels, loc="outside lower left", ncols=4, fontsize=9)
+    return chart

@@ -13,28 +13,28 @@ from agon_papers.tradecraft import counts, scores, setups
 from agon_papers.tradecraft.cells import RADAR, ROUNDING, cells
 from agon_papers.tradecraft.facts import MODELS, PANELS, PERSONAS, Facts
 from agon_papers.tradecraft.replay import replay
-from agon_papers.verdict import Missing, selected
+from agon_papers.verdict import Missing, select_rows
 
 
 def players(facts: Facts) -> pd.DataFrame:
     """Counts by game and seat (`Facts.counted`). Columns more: hands, targets (of the game's two players); winners (how many the game has);
     lost (the other has won); alone: 1 if the player has won and the other has not, -1 in the reverse case, else 0.
     """
-    table = facts.counted
+    table = facts.counts
     game = table.groupby("match")
     both = {f"{name}s": game[name].transform(" and ".join) for name in ("hand", "target")}
     winners = game.won.transform("sum")
-    lost = (winners - table.won).astype(bool)
-    return table.assign(winners=winners, lost=lost, alone=table.won.astype(int) - lost, **both)
+    has_lost = (winners - table.won).astype(bool)
+    return table.assign(winners=winners, lost=has_lost, alone=table.won.astype(int) - has_lost, **both)
 
 
-def judged(facts: Facts) -> pd.DataFrame:
+def score_sums(facts: Facts) -> pd.DataFrame:
     """The assessor's scores by game, player and dimension. Columns: the sum over the logged turns (`first pass total`), and of how many
     (`first pass turns`); the same of the second pass.
 
     kind: models, or of two personas same preference or two preferences; primed: they are personas; outcome: won or lost.
     """
-    table = scores.scored(facts)
+    table = scores.score_table(facts)
     same = np.where(table.group == table.against, "same preference", "two preferences")
     kind = np.where(table.group.isin(PERSONAS), same, "models")
     outcome = np.where(table.won.astype(bool), "won", "lost")
@@ -59,7 +59,7 @@ def calls(facts: Facts) -> pd.DataFrame:
 
 OF_GAMES: Mapping[str, Callable[[Facts], pd.DataFrame]] = {
     "players": players,
-    "scores": judged,
+    "scores": score_sums,
     "all_scores": lambda facts: facts.scores,
     "calls": calls,
     "hands": lambda facts: replay(facts).hands,
@@ -93,8 +93,8 @@ class Records:
         """The rows of a table with these values. Raises Missing for a value that no row has, and where games are not all here."""
         if table not in self._tables:
             of = OF_RULES.get(table) or OF_GAMES[table]
-            self._tables[table] = of(self.facts if table in OF_RULES else self.whole)
-        return selected(self._tables[table], where)
+            self._tables[table] = of(self.facts if table in OF_RULES else self.complete_facts)
+        return select_rows(self._tables[table], where)
 
     def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
         """Games drawn within their pair of players, whatever is measured: no spread is of single games. Other tables stay as they are."""
@@ -108,12 +108,12 @@ class Records:
         """Raises Missing."""
         raise Missing("what a uniform trader would score, no assessor has said")
 
-    def shown(self, table: int, variant: str) -> str:
+    def true_variant(self, table: int, variant: str) -> str:
         """Raises Missing."""
         raise Missing("no table of this paper has a variant in its caption")
 
     @cached_property
-    def whole(self) -> Facts:
+    def complete_facts(self) -> Facts:
         """The facts, if every pair of players has played all its ten games. Raises Missing."""
         games = self.facts.players.groupby("matchup").match.nunique()
         if len(games) < len(PANELS) or (games < 10).any():

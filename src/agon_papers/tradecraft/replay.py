@@ -37,8 +37,8 @@ def replay(facts: Facts) -> Replay:
                 partners |= {seat for seat in (0, 1) if max(minus(now[seat], before[seat]).values(), default=0) > 0}
             if not call.ok:
                 refused.append((story.match, call.turn, call.seat, call.tool, call.fault, _cause(call, before)))
-                gifts[call.seat] |= call.items("outputs").keys() if _applied(call) else set()
-            for logged, seat, hand in _logged(call):
+                gifts[call.seat] |= call.items("outputs").keys() if _is_applied(call) else set()
+            for logged, seat, hand in _logged_hands(call):
                 equal = not any(minus(now[seat], items(hand)).values())
                 hands.append((story.match, call.round, call.turn, seat, logged, equal))
         for seat, target in enumerate(story.targets):
@@ -64,24 +64,26 @@ def moves(story: Story) -> Iterator[tuple[Call, Hands, Hands]]:
 
 
 def _after(hands: Hands, call: Call, deal: Deal) -> Hands:
-    seat, made = call.seat, list(hands)
+    seat, new_hands = call.seat, list(hands)
     if call.tool == "decide" and call.effect == "accept":
-        made[1 - seat], made[seat] = traded(made[1 - seat], made[seat], deal.offer or {}, deal.request or {})
-    elif _applied(call):
-        made[seat] = plus(minus(made[seat], call.items("inputs")), call.items("outputs"))
+        new_hands[1 - seat], new_hands[seat] = traded(
+            new_hands[1 - seat], new_hands[seat], deal.offer or {}, deal.request or {}
+        )
+    elif _is_applied(call):
+        new_hands[seat] = plus(minus(new_hands[seat], call.items("inputs")), call.items("outputs"))
     elif call.tool == "craft_done":
-        made[seat] = {item: floor(amount) for item, amount in made[seat].items()}
-    return tuple(made)
+        new_hands[seat] = {item: floor(amount) for item, amount in new_hands[seat].items()}
+    return tuple(new_hands)
 
 
-def _applied(call: Call) -> bool:
+def _is_applied(call: Call) -> bool:
     return call.tool == "craft_apply" and "hand" in call.detail
 
 
-def _logged(call: Call) -> list[tuple[str, int, Hand]]:
+def _logged_hands(call: Call) -> list[tuple[str, int, Hand]]:
     """The hands that the log has with a call: after which call (or all hands), seat, hand."""
-    own = [(call.tool, call.seat, call.detail["hand"])] if "hand" in call.detail else []
-    return own + [("all hands", seat, hand) for seat, hand in enumerate(call.detail.get("hands", []))]
+    hand_of_seat = [(call.tool, call.seat, call.detail["hand"])] if "hand" in call.detail else []
+    return hand_of_seat + [("all hands", seat, hand) for seat, hand in enumerate(call.detail.get("hands", []))]
 
 
 def _cause(call: Call, hands: Hands) -> str:

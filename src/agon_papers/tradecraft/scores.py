@@ -17,13 +17,13 @@ READINGS = {"literal": (1, "games", False), "reconciled": (2, "turns", True)}
 """Reading -> pass, pooling (see `ratings.averages`), whether only the logged turns of logged games count (no turn 13, no eleventh game)."""
 
 
-def scored(facts: Facts, passes: Iterable[int] = PASSES, logged_only: bool = True) -> pd.DataFrame:
+def score_table(facts: Facts, passes: Iterable[int] = PASSES, logged_only: bool = True) -> pd.DataFrame:
     """Scores in `ratings.COLUMNS` (repetition is the pass), with matchup, name, group, against (the other's group) and won of the player.
 
     A row per pass, game, dimension, turn and seat; `won` is absent where it is not known.
     """
-    named = facts.scores.rename(columns={"pass": "repetition", "game": "match", "score": "value"})
-    table = named[named.repetition.isin(list(passes))].assign(rater="assessor", view="", aspect="")
+    renamed = facts.scores.rename(columns={"pass": "repetition", "game": "match", "score": "value"})
+    table = renamed[renamed.repetition.isin(list(passes))].assign(rater="assessor", view="", aspect="")
     seats = facts.seats
     if logged_only:
         table, seats = table[table.turn <= LOGGED], seats[seats.logged]
@@ -33,7 +33,7 @@ def scored(facts: Facts, passes: Iterable[int] = PASSES, logged_only: bool = Tru
 def radars(facts: Facts, reading: str) -> pd.DataFrame:
     """What the radars should show: matchup, name, dimension, value, n, low, high, games."""
     run, pooling, logged_only = READINGS[reading]
-    table = scored(facts, [run], logged_only)
+    table = score_table(facts, [run], logged_only)
     games = table.groupby(PLAYER).match.nunique().rename("games").reset_index()
     return ratings.averages(table, PLAYER, pooling).merge(games, on=PLAYER)
 
@@ -49,18 +49,18 @@ def ways(facts: Facts, tolerance: float) -> pd.DataFrame:
     rows = []
     for run, name in sorted(PASSES.items()):
         for logged_only in (False, True):
-            table = scored(facts, [run], logged_only)
+            table = score_table(facts, [run], logged_only)
             turns = f"1 to {LOGGED} of the 90 logged games" if logged_only else "all, of all games"
             for pooling in ("turns", "games"):
-                apart = (ratings.averages(table, PLAYER, pooling).set_index(PLAYER).value - printed(facts)).abs()
-                agree = int((apart <= tolerance).sum())
-                rows.append((name, pooling, turns, agree, len(printed(facts)), apart.max()))
+                gaps = (ratings.averages(table, PLAYER, pooling).set_index(PLAYER).value - printed(facts)).abs()
+                agree = int((gaps <= tolerance).sum())
+                rows.append((name, pooling, turns, agree, len(printed(facts)), gaps.max()))
     return pd.DataFrame(rows, columns=["pass", "pooling", "turns", "agree", "of", "furthest"])
 
 
 def without_one(facts: Facts, matchup: str, name: str, dimension: str, tolerance: float) -> pd.DataFrame:
     """The single scores that, left out, give a printed radar value: game, turn, score, value (without it)."""
-    table = scored(facts, [2])
+    table = score_table(facts, [2])
     part = table[(table.matchup == matchup) & (table.name == name) & (table.dimension == dimension)]
     part = part.rename(columns={"match": "game", "value": "score"})
     value = (part.score.sum() - part.score) / (len(part) - 1)
@@ -74,14 +74,14 @@ def outcomes(facts: Facts) -> pd.DataFrame:
     Columns: winners, losers (means), n_winners, n_losers, delta (winners over losers, less 1), low, high, p (between games; p two-sided, of
     one row by itself), games.
     """
-    table = scored(facts)
+    table = score_table(facts)
     table = table[table.name.str.startswith("gemini-")]
     keys = ["repetition", "dimension"]
     games = table.groupby(keys).match.nunique().rename("games").reset_index()
-    found = ratings.outcomes(table, keys).merge(games, on=keys).set_index(keys)
+    results = ratings.outcomes(table, keys).merge(games, on=keys).set_index(keys)
     order = [(run, dimension) for run in PASSES for dimension in DIMENSIONS]
-    found = found.reindex([key for key in order if key in found.index]).reset_index()
-    return found.assign(source=found.repetition.map(PASSES)).drop(columns=["repetition", "difference"])
+    results = results.reindex([key for key in order if key in results.index]).reset_index()
+    return results.assign(source=results.repetition.map(PASSES)).drop(columns=["repetition", "difference"])
 
 
 def retest(facts: Facts) -> pd.DataFrame:
@@ -89,15 +89,15 @@ def retest(facts: Facts) -> pd.DataFrame:
 
     Columns: dimension, n, mae, same (share of equal scores), correlation (Pearson), alpha (Krippendorff, interval), first, second (means).
     """
-    both = scored(facts)
+    both = score_table(facts)
     both = pd.concat([both.assign(part=both.dimension), both.assign(part="all")])
     measured = ratings.reliability(both, between="repetition", by=["rater", "part"])
     units = both.pivot(index=["part", *ratings.UNIT], columns="repetition", values="value").dropna().groupby("part")
-    found = measured.pivot(index="part", columns="metric", values="value").rename(columns={"agreement": "same"})
+    results = measured.pivot(index="part", columns="metric", values="value").rename(columns={"agreement": "same"})
     correlation = units.apply(lambda pairs: pairs[1].corr(pairs[2]))
-    found = found.assign(n=units.size(), correlation=correlation, first=units[1].mean(), second=units[2].mean())
+    results = results.assign(n=units.size(), correlation=correlation, first=units[1].mean(), second=units[2].mean())
     columns = ["n", "mae", "same", "correlation", "alpha", "first", "second"]
-    return found.reindex(index=[*DIMENSIONS, "all"], columns=columns).rename_axis("dimension").reset_index()
+    return results.reindex(index=[*DIMENSIONS, "all"], columns=columns).rename_axis("dimension").reset_index()
 
 
 def coverage(facts: Facts) -> pd.DataFrame:
@@ -109,6 +109,6 @@ def coverage(facts: Facts) -> pd.DataFrame:
     table["beyond"] = ~table.other & (table.turn > LOGGED)
     table["nought"] = table.score.eq(0).astype(float).where(table.beyond)
     table["scored"] = ~table.other & ~table.beyond
-    found = table.groupby("pass").agg({"scored": "sum", "beyond": "sum", "nought": "mean", "other": "sum"})
-    found.insert(0, "due", int(facts.players.logged.sum()) * len(DIMENSIONS))
-    return found.rename(index=PASSES).reset_index()
+    counts = table.groupby("pass").agg({"scored": "sum", "beyond": "sum", "nought": "mean", "other": "sum"})
+    counts.insert(0, "due", int(facts.players.logged.sum()) * len(DIMENSIONS))
+    return counts.rename(index=PASSES).reset_index()

@@ -20,10 +20,10 @@ def rulesets() -> pd.DataFrame:
     for name in ("minecraft", "alchemy"):
         rules = ruleset(name)
         depths = pd.Series(_depths(rules))
-        made = depths[depths > 0]
-        ways = sum(recipe.makes in made.index for recipe in rules.recipes) / len(made)
+        depths_made = depths[depths > 0]
+        ways = sum(recipe.makes in depths_made.index for recipe in rules.recipes) / len(depths_made)
         fuelled = sum(recipe.fuelled for recipe in rules.recipes)
-        rows[name] = (len(rules.items), len(rules.recipes), fuelled, ways, made.max(), made.mean())
+        rows[name] = (len(rules.items), len(rules.recipes), fuelled, ways, depths_made.max(), depths_made.mean())
     columns = ["items", "recipes", "fuelled", "ways", "depth", "mean_depth"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("ruleset")
 
@@ -90,4 +90,6 @@ def _certified() -> dict[int, tuple[list[Items], Certificate]]:
     files = {int(path.stem): problem(path) for path in input_files("data/problems/minecraft_public", "*.json")}
     if not files:
         raise Missing("the public set-ups are not in data/problems/minecraft_public")
-    return {number: (each.targets, each.certificate) for number, each in files.items() if each.certificate is not None}
+    return {
+        number: (setup.targets, setup.certificate) for number, setup in files.items() if setup.certificate is not None
+    }
