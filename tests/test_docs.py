@@ -19,6 +19,7 @@ from agon.cli import agon, main
 from agon.cli.job import Job
 from agon.conf import built
 from agon.plan import plan
+from agon.turns import COLUMNS
 
 DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/*.md")])
 HOW_TOS = sorted(ROOT.glob("docs/how-to/*.md"))
@@ -62,6 +63,22 @@ def faulty_links(path):
 
 def test_links_lead_somewhere():
     assert len(DOCS) > 40 and [link for path in DOCS for link in faulty_links(path)] == []
+
+
+def test_every_term_of_the_glossary_is_used_elsewhere():
+    page = (ROOT / "docs/glossary.md").read_text().partition("## Abbreviations")[0]
+    terms = re.findall(r"^\| (?!term \|)([^|-][^|]*) \|", page, re.MULTILINE)
+    sources = [*ROOT.glob("src/**/*.py"), *ROOT.glob("conf/**/*.yaml"), *ROOT.glob("notebooks/*.ipynb")]
+    pages = [path for path in DOCS if path.name not in ("glossary.md", "all-changes.md")]
+    text = " ".join(" ".join(path.read_text().lower().split()) for path in [*sources, *pages])
+    unused = [term for term in terms for name in term.split(", ") if not re.search(rf"\b{name.lower()}", text)]
+    assert len(terms) > 80 and unused == []
+    assert len(set(terms)) == len(terms), "a term stands there twice"
+
+
+def test_every_column_of_turns_is_explained():
+    page = (ROOT / "docs/what-comes-out.md").read_text().partition("## The columns of turns")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == [*COLUMNS]
 
 
 def command_fault(verb, arguments, capsys):

@@ -94,7 +94,7 @@ def test_the_old_name_of_a_notebook_is_understood(capfd):
 
 QUOTES = {
     "docs/deviations.md": "what the paper says, and what it did",
-    "docs/names.md": "the paper's names, explained",
+    "docs/glossary.md": "the paper's names, explained",
     "docs/not-judged.md": "sentences of the papers",
     "docs/all-changes.md": "what was changed earlier",
     "docs/how-to/compare-with-the-paper.md": "says that the paper's name is understood",
