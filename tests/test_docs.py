@@ -19,6 +19,7 @@ from agon.cli import agon, main
 from agon.cli.job import Job
 from agon.conf import built
 from agon.plan import plan
+from agon.turns import COLUMNS
 
 DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/*.md")])
 HOW_TOS = sorted(ROOT.glob("docs/how-to/*.md"))
@@ -40,10 +41,6 @@ def commands(path):
     """Every `python -m agon ...` of a page, in blocks and in lines, as lists of words."""
     found = re.findall(r"python -m agon ([^\n`|#]+)", path.read_text())
     return [shlex.split(words) for words in found]
-
-
-COMMANDING = [path for path in DOCS if commands(path)]
-with_commands = pytest.mark.parametrize("path", COMMANDING, ids=lambda path: str(path.relative_to(ROOT)))
 
 
 def anchors(path):
@@ -68,40 +65,75 @@ def test_links_lead_somewhere():
     assert len(DOCS) > 40 and [link for path in DOCS for link in faulty_links(path)] == []
 
 
-def test_every_command_named_exists():
+def test_every_term_of_the_glossary_is_used_elsewhere():
+    page = (ROOT / "docs/glossary.md").read_text().partition("## Abbreviations")[0]
+    terms = re.findall(r"^\| (?!term \|)([^|-][^|]*) \|", page, re.MULTILINE)
+    sources = [*ROOT.glob("src/**/*.py"), *ROOT.glob("conf/**/*.yaml"), *ROOT.glob("notebooks/*.ipynb")]
+    pages = [path for path in DOCS if path.name not in ("glossary.md", "all-changes.md")]
+    text = " ".join(" ".join(path.read_text().lower().split()) for path in [*sources, *pages])
+    unused = [term for term in terms for name in term.split(", ") if not re.search(rf"\b{name.lower()}", text)]
+    assert len(terms) > 80 and unused == []
+    assert len(set(terms)) == len(terms), "a term stands there twice"
+
+
+def test_every_column_of_turns_is_explained():
+    page = (ROOT / "docs/what-comes-out.md").read_text().partition("## The columns of turns")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == [*COLUMNS]
+
+
+def command_fault(verb, arguments, capsys):
+    """Why a command does not understand its arguments; None where it does."""
+    command = agon.get_command(click.Context(agon), verb)
+    if isinstance(command, Job):
+        return None if main([verb, *arguments, "--cfg", "job"]) == 0 else capsys.readouterr().err
+    try:
+        command.make_context(verb, arguments)
+    except click.ClickException as error:
+        return error.message
+    return None
+
+
+def test_every_command_with_its_options_exists(capsys):
     verbs = {*agon.list_commands(click.Context(agon)), "VERB", "help"}
-    assert [(path.name, words[0]) for path in DOCS for words in commands(path) if words[0] not in verbs] == []
+    faults, checks = [], 0
+    for path in DOCS:
+        for verb, *arguments in commands(path):
+            if verb not in verbs:
+                faults.append((path.name, verb))
+            elif verb != "VERB" and not {"X", "NAME"} & set(re.findall(r"\w+", " ".join(arguments))):
+                checks += 1
+                if fault := command_fault(verb, arguments, capsys):
+                    faults.append((path.name, verb, *arguments, fault))
+    assert checks > 40 and faults == []
 
 
-@with_commands
-def test_every_setting_and_option_of_a_command_exists(path, capsys):
-    for verb, *rest in commands(path):
-        if verb == "VERB" or {"X", "NAME"} & set(re.findall(r"\w+", " ".join(rest))):
-            continue
-        command = agon.get_command(click.Context(agon), verb)
-        if isinstance(command, Job):
-            assert main([verb, *rest, "--cfg", "job"]) == 0, capsys.readouterr().err
-        else:
-            command.make_context(verb, rest)
-
-
-@with_commands
-def test_every_notebook_that_is_run_has_the_parameters_given(path):
-    for verb, *rest in commands(path):
-        if verb == "notebook" and rest[0] != "NAME":
-            cells = nbformat.read(ROOT / f"notebooks/{rest[0]}.ipynb", as_version=4).cells
+def test_every_notebook_that_is_run_has_the_parameters_given():
+    notebook, faults, checks = agon.get_command(click.Context(agon), "notebook"), [], 0
+    for path in DOCS:
+        for verb, *arguments in commands(path):
+            if verb != "notebook" or arguments[0] == "NAME":
+                continue
+            cells = nbformat.read(ROOT / f"notebooks/{arguments[0]}.ipynb", as_version=4).cells
             source = next(cell.source for cell in cells if "parameters" in cell.metadata.get("tags", []))
-            words = agon.get_command(click.Context(agon), verb).make_context(verb, rest).params["parameters"]
-            for word in words:
-                assert re.search(rf"^{word.partition('=')[0]} =", source, re.MULTILINE), word
+            for word in notebook.make_context(verb, arguments).params["parameters"]:
+                checks += 1
+                name = word.partition("=")[0]
+                if not re.search(rf"^{name} =", source, re.MULTILINE):
+                    faults.append((path.name, arguments[0], name))
+    assert checks and faults == []
 
 
-@with_commands
-def test_what_is_planned_in_a_block_can_be_planned(path, capsys):
-    lines = [line for block in blocks(path, "sh") for line in block.splitlines() if "agon plan" in line]
-    for line in lines:
-        if not any(other.startswith(f"{line} ") for other in lines):  # the other says all that this one does
-            assert main(shlex.split(line)[3:]) == 0, capsys.readouterr().err
+def test_every_plan_in_a_block_can_be_made(capsys):
+    faults, checks = [], 0
+    for path in DOCS:
+        lines = [line for block in blocks(path, "sh") for line in block.splitlines() if "agon plan" in line]
+        for line in lines:
+            if any(other.startswith(f"{line} ") for other in lines):  # the longer line plans the same and more
+                continue
+            checks += 1
+            if main(shlex.split(line)[3:]) != 0:
+                faults.append((path.name, line, capsys.readouterr().err))
+    assert checks and faults == []
 
 
 def test_every_program_in_a_block_is_there():
@@ -113,21 +145,28 @@ def test_every_program_in_a_block_is_there():
         assert program != "make" or set(rest) <= targets, rest
 
 
-@pytest.mark.parametrize("path", HOW_TOS, ids=lambda path: path.stem)
-def test_a_how_to_is_short_and_ends_in_a_test(path):
-    text = path.read_text()
-    assert len(text.splitlines()) <= 60
-    _, heading, last = text.partition("## The test that passes")
-    assert heading and ">>>" in last and text.rstrip().endswith("```")
+def test_a_how_to_is_short_and_ends_in_a_test():
+    faults = []
+    for path in HOW_TOS:
+        text = path.read_text()
+        _, heading, test = text.partition("## The test that passes")
+        if len(text.splitlines()) > 60:
+            faults.append(f"{path.name} has more than 60 lines")
+        if not (heading and ">>>" in test and text.rstrip().endswith("```")):
+            faults.append(f"{path.name} does not end in a test")
+    assert len(HOW_TOS) > 30 and faults == []
 
 
-@pytest.mark.parametrize("path", HOW_TOS, ids=lambda path: path.stem)
-def test_every_settings_file_shown_can_be_used(path):
-    for block in blocks(path, "yaml"):
-        settings = yaml.safe_load(block)
-        if path.name == "make-a-twin.md":  # tests/twins has it
-            continue
-        assert built(settings) is not None if "_target_" in settings else plan(settings)
+def test_every_settings_file_shown_can_be_used():
+    examples = [
+        yaml.safe_load(block)
+        for path in HOW_TOS
+        if path.name != "make-a-twin.md"  # tests/twins has it
+        for block in blocks(path, "yaml")
+    ]
+    assert len(examples) > 5
+    for settings in examples:
+        assert built(settings) is not None if "_target_" in settings else plan(settings), settings
 
 
 @needs_results

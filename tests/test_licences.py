@@ -2,8 +2,6 @@
 
 import runpy
 
-import pytest
-
 from agon import ROOT
 
 LICENCES = runpy.run_path(str(ROOT / ".ci/licences.py"))
@@ -38,10 +36,7 @@ def test_copyleft_and_unknown_licences_are_explained():
     assert [package for package, licence in LISTED.items() if unexplained(package, licence)] == []
 
 
-@pytest.mark.parametrize(
-    "licence",
-    ["GPL-3.0-only", "LGPLv2+", "GNU General Public License v2 (GPLv2)", "AGPL-3.0", "EPL-2.0", "MPL-2.0", "unknown"],
-)
-def test_a_new_one_would_be_noticed(licence):
-    assert unexplained("a-new-package", licence)
-    assert not unexplained("a-new-package", "MIT")
+def test_a_new_copyleft_licence_would_be_noticed():
+    gpl = ["GPL-3.0-only", "LGPLv2+", "GNU General Public License v2 (GPLv2)", "AGPL-3.0"]
+    assert [licence for licence in [*gpl, "EPL-2.0", "MPL-2.0", "unknown"] if not unexplained("new", licence)] == []
+    assert not unexplained("new", "MIT")
