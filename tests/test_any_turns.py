@@ -83,7 +83,7 @@ def test_a_tournament_of_one_game_is_enough(tmp_path, game):
     assert f"{game} default: " in said and drawn(tmp_path) == {f"scripted_{game}"} | null
 
 
-def test_players_that_are_no_scripts_of_agons_are_shown_in_what_they_played(tmp_path):
+def test_players_that_are_no_scripts_are_shown(tmp_path):
     turns = some(tmp_path, "magic_standin", game="public_goods")
     said = executed("magic_own", tmp_path, scripted_path="", standin_path=turns)
     assert "did not play here" in said and drawn(tmp_path) == {"magic_own_intervals", "magic_own_rationality"}

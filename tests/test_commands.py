@@ -103,9 +103,9 @@ def test_an_override_that_is_none_says_so(capfd):
     assert "a==b" in failed(capfd, "plan", "a==b")
 
 
-@pytest.mark.parametrize("value", ["many", "0", "-1", "1.5"])
-def test_repetitions_must_be_a_whole_number_from_1(capfd, value):
-    assert "repetitions" in failed(capfd, "plan", f"experiment.repetitions={value}")
+def test_repetitions_must_be_a_whole_number_from_1(capfd):
+    for value in ["many", "0", "-1", "1.5"]:
+        assert "repetitions" in failed(capfd, "plan", f"experiment.repetitions={value}")
 
 
 def test_a_missing_agent_is_named(capfd):
@@ -183,21 +183,21 @@ def test_debug_shows_the_traceback():
 VERBS = agon.list_commands(click.Context(agon))
 
 
-@pytest.mark.parametrize("words", [[], ["help"], ["-h"], ["--help"]])
-def test_help_lists_every_command(capfd, words):
-    assert main(words) == 0
-    text = capfd.readouterr().out
-    assert {"plan", "play", "ingest", "notebook", "make-settings", "make-problems", "make-logs"} <= set(VERBS)
-    assert all(f"  {verb} " in text for verb in VERBS)
+def test_help_lists_every_command(capfd):
+    for words in [[], ["help"], ["-h"], ["--help"]]:
+        assert main(words) == 0
+        text = capfd.readouterr().out
+        assert {"plan", "play", "ingest", "notebook", "make-settings", "make-problems", "make-logs"} <= set(VERBS)
+        assert all(f"  {verb} " in text for verb in VERBS)
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_explains_itself_in_a_line_and_its_options_each_in_another(capfd, verb):
-    assert main([verb, "--help"]) == 0
-    assert capfd.readouterr().out.startswith(f"Usage: agon {verb} ")
-    command = agon.get_command(click.Context(agon), verb)
-    assert command.help and not command.get_short_help_str(56).endswith("...")
-    assert all(option.help for option in command.params if isinstance(option, click.Option))
+def test_every_verb_and_option_has_a_line_of_help(capfd):
+    for verb in VERBS:
+        assert main([verb, "--help"]) == 0
+        assert capfd.readouterr().out.startswith(f"Usage: agon {verb} ")
+        command = agon.get_command(click.Context(agon), verb)
+        assert command.help and not command.get_short_help_str(56).endswith("...")
+        assert all(option.help for option in command.params if isinstance(option, click.Option))
 
 
 def test_an_option_of_a_verb_comes_with_its_default_and_a_note(capfd):
@@ -206,25 +206,25 @@ def test_an_option_of_a_verb_comes_with_its_default_and_a_note(capfd):
     assert "--trades INTEGER The fewest after which all can craft at once. [default: 1]" in said
 
 
-@pytest.mark.parametrize("verb", ["plan", "ingest"])
-def test_a_verb_that_hydra_runs_shows_the_file_of_settings_as_it_is(capfd, verb):
-    assert main([verb, "--help"]) == 0
-    assert capfd.readouterr().out.endswith((ROOT / "conf/agon.yaml").read_text())
+def test_a_verb_that_hydra_runs_shows_the_file_of_settings_as_it_is(capfd):
+    for verb in ["plan", "ingest"]:
+        assert main([verb, "--help"]) == 0
+        assert capfd.readouterr().out.endswith((ROOT / "conf/agon.yaml").read_text())
 
 
 def test_the_version_is_the_package_s(capfd):
     assert main(["--version"]) == 0 and capfd.readouterr().out == f"agon {version('agon')}\n"
 
 
-@pytest.mark.parametrize("verb", ["plan", "record", "play", "ingest"])
-def test_cfg_job_prints_the_composed_configuration_as_hydra_does_and_does_nothing(capfd, verb):
-    words = ["experiment=standin_demo", "experiment.repetitions=7", "budget.usd=1"]
-    assert main([verb, *words, "--cfg", "job"]) == 0
-    printed = capfd.readouterr().out
-    assert printed == OmegaConf.to_yaml(configuration(words)) and "repetitions: 7" in printed
+def test_cfg_job_prints_the_composed_configuration_alone(capfd):
+    for verb in ["plan", "record", "play", "ingest"]:
+        words = ["experiment=standin_demo", "experiment.repetitions=7", "budget.usd=1"]
+        assert main([verb, *words, "--cfg", "job"]) == 0
+        printed = capfd.readouterr().out
+        assert printed == OmegaConf.to_yaml(configuration(words)) and "repetitions: 7" in printed
 
 
-def test_what_a_verb_does_not_understand_is_one_line_that_offers_the_nearest(capfd):
+def test_unknown_words_are_one_line_that_offers_the_nearest(capfd):
     for words, said in {
         ("paly",): "there is no command 'paly': did you mean play?",
         ("plan", "--colour"): "plan has settings: write colour=VALUE in the place of --colour",
@@ -595,7 +595,7 @@ def test_playing_what_nobody_recorded_says_how_and_for_how_much(project, said):
     )
 
 
-def test_a_budget_without_a_bound_on_answers_is_refused_and_the_recording_is_free_again(project, said):
+def test_a_budget_without_a_bound_on_answers_is_refused(project, said):
     code, _, errors = said["record experiment=unplayed budget.usd=1"]
     assert code == 1 and errors.startswith("agon: model quick: without max_tokens")
     code, out, errors = said["record experiment=unplayed budget.calls=0"]
@@ -612,7 +612,7 @@ def test_recording_what_asks_no_model_says_what_to_do_instead(said):
     ]
 
 
-def test_a_price_that_is_not_known_is_said_to_be_so_and_forbids_a_budget_in_money(said):
+def test_an_unknown_price_forbids_a_budget_in_money(said):
     plan, money, tokens = (said[command] for command in REFUSED[-3:])
     assert re.search(r"^priceless .* unknown ", plan[1], re.MULTILINE)
     assert "; no price in conf/model/priceless.yaml\n" in plan[1]
@@ -631,7 +631,7 @@ def test_a_missing_key_is_one_line_and_no_call(project):
     assert not project.recordings("keyless").exists()
 
 
-def test_a_dead_port_is_said_while_it_is_tried_again_and_changes_no_recording(project):
+def test_a_dead_port_is_reported_and_changes_no_recording(project):
     with socket.socket() as dead:  # bound, but nobody listens
         dead.bind(("127.0.0.1", 0))
         project.model(f"http://127.0.0.1:{dead.getsockname()[1]}/v1", tries=4, pause=0.3)
@@ -689,9 +689,9 @@ def test_what_a_budget_did_not_allow_is_named_beside_what_was_expected(project):
     assert ": 1 exchange; 1 call, " in out and re.search(r'^answers: \d+% readable, the last: ".*"$', out, re.MULTILINE)
 
 
-@pytest.mark.parametrize("value", ["-1", "many"])
-def test_a_budget_is_a_number_that_is_not_negative(capfd, value):
-    assert "budget.usd" in failed(capfd, "record", "experiment=standin_demo", f"budget.usd={value}")
+def test_a_budget_is_a_number_that_is_not_negative(capfd):
+    for value in ["-1", "many"]:
+        assert "budget.usd" in failed(capfd, "record", "experiment=standin_demo", f"budget.usd={value}")
 
 
 @pytest.mark.parametrize(
@@ -760,7 +760,7 @@ sys.exit(run())
     "module", ["click", "agon.cli", "agon.cli.verbs", "omegaconf", "agon.plan", "agon.record.estimate"]
 )
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_command_that_is_stopped_while_it_reads_its_modules_says_so_in_a_line(module, number, code):
+def test_a_command_stopped_during_its_imports_says_so_in_a_line(module, number, code):
     run = subprocess.Popen(
         [sys.executable, "-c", SLOW.format(module=module)],
         cwd=ROOT,
@@ -777,7 +777,7 @@ def test_a_command_that_is_stopped_while_it_reads_its_modules_says_so_in_a_line(
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("verb", ["record", "play"])
-def test_a_command_that_is_stopped_in_its_work_says_so_in_a_line(project, verb, number, code):
+def test_a_command_stopped_in_its_work_says_so_in_a_line(project, verb, number, code):
     script = {"_target_": "agon.games.matrix.scripts.tit_for_tat", "_partial_": True}
     slow = {"_target_": "agon.models.standin.StandIn", "_convert_": "all", "model": "snail", "policy": script}
     project.conf("model", "snail", **slow, delay=0.5)
@@ -801,9 +801,9 @@ def test_an_error_without_a_word_says_where_it_was(capfd, monkeypatch):
     assert "AssertionError: raise AssertionError in tests/test_commands.py, line " in failed(capfd, "plan")
 
 
-@pytest.mark.parametrize("name", ["../tests/smoke/x", "..", "/etc/passwd", "scripted/../scripted", ""])
-def test_a_notebook_is_one_of_the_folder(capfd, name):
-    assert "notebook" in failed(capfd, "notebook", name)
+def test_a_notebook_is_one_of_the_folder(capfd):
+    for name in ["../tests/smoke/x", "..", "/etc/passwd", "scripted/../scripted", ""]:
+        assert "notebook" in failed(capfd, "notebook", name)
 
 
 def test_control_characters_do_nothing_to_the_terminal(capfd):

@@ -106,11 +106,11 @@ def test_a_word_that_a_provider_puts_together_is_read_by_its_parts(word, end):
     assert ended_of(word) == end
 
 
-@pytest.mark.parametrize("word", ["error", "abort", "insufficient_system_resource"])
-def test_half_an_answer_whose_end_is_an_error_is_a_failed_call(word):
-    with pytest.raises(CallFailed, match=f"broke off: the provider calls its end {word}") as caught:
-        OpenAI(model="m").read_whole(json.dumps(chat(word)).encode(), REQUEST)
-    assert caught.value.then == "retry"
+def test_half_an_answer_whose_end_is_an_error_is_a_failed_call():
+    for word in ["error", "abort", "insufficient_system_resource"]:
+        with pytest.raises(CallFailed, match=f"broke off: the provider calls its end {word}") as caught:
+            OpenAI(model="m").read_whole(json.dumps(chat(word)).encode(), REQUEST)
+        assert caught.value.then == "retry"
 
 
 # --- at the table
@@ -128,11 +128,11 @@ def cut(end, text=MOVE):
     return Answer(text, tokens_in=7, tokens_out=3, ended=end)
 
 
-@pytest.mark.parametrize(("end", "told"), [("length", "cut off at the limit"), ("filter", "held back or refused")])
-def test_an_answer_that_is_not_whole_is_asked_again_and_says_why(end, told):
-    turn, asked = only(cut(end), cut("stop", "[move] defection"))
-    assert (turn.action, turn.attempts, turn.ended, turn.valid) == ("defection", 2, "stop", True)
-    assert told in asked[1].messages[-1].text
+def test_an_answer_that_is_not_whole_is_asked_again_and_says_why():
+    for end, told in [("length", "cut off at the limit"), ("filter", "held back or refused")]:
+        turn, asked = only(cut(end), cut("stop", "[move] defection"))
+        assert (turn.action, turn.attempts, turn.ended, turn.valid) == ("defection", 2, "stop", True)
+        assert told in asked[1].messages[-1].text
 
 
 @pytest.mark.parametrize("end", ["length", "filter"])
@@ -142,10 +142,10 @@ def test_what_is_never_whole_is_void(end):
     assert (turn.attempts, turn.ended, turn.reply) == (2, end, MOVE)
 
 
-@pytest.mark.parametrize("end", ["length", "filter", "unknown", "stop"])
-def test_as_done_takes_what_was_said_and_still_says_how_it_ended(end):
-    turn, _ = only(cut(end), cut_off="as_done")
-    assert (turn.action, turn.attempts, turn.ended, turn.valid) == ("cooperation", 1, end, True)
+def test_as_done_takes_what_was_said_and_still_says_how_it_ended():
+    for end in ["length", "filter", "unknown", "stop"]:
+        turn, _ = only(cut(end), cut_off="as_done")
+        assert (turn.action, turn.attempts, turn.ended, turn.valid) == ("cooperation", 1, end, True)
 
 
 def test_answers_that_were_cut_off_have_no_vote():
@@ -223,7 +223,7 @@ def test_a_model_whose_answers_break_off_is_tried_again(tmp_path):
     assert halted == [] and len(recording) == recording.failures == ROUNDS
 
 
-def test_record_counts_what_was_cut_off_and_filtered_beside_what_could_be_read():
+def test_record_counts_cut_off_and_filtered_answers():
     heard = Heard()
     for place, end in enumerate(["stop", "length", "length", "filter"]):
         heard.add(f"m/0.{place}", 1, MOVE, "" if end == "stop" else "cut", True, end)
@@ -298,7 +298,7 @@ TRANSCRIPTS = sorted((ROOT / "transcripts").glob("*.parquet"))
 
 @pytest.mark.skipif(not TRANSCRIPTS, reason="the transcripts are made by `make repro`")
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_in_every_transcript_the_two_kinds_of_missing_action_are_told_apart(path):
+def test_transcripts_distinguish_the_two_kinds_of_missing_action(path):
     if "asked" not in pq.read_schema(path).names:
         pytest.skip("made before: `dvc repro` makes it again")
     turns = read(path)

@@ -304,7 +304,7 @@ def test_equilibria_of_a_changed_table_are_those_that_are_computed(tmp_path, vis
 
 
 @needs_pages
-def test_a_table_that_is_changed_by_hand_is_solved_and_a_wrong_number_named(visit):
+def test_a_changed_table_is_solved_and_a_wrong_number_named(visit):
     def changed(page):
         first = page.inner_text("[role=status]")
         field = page.get_by_label("points of the row player: defection against cooperation")

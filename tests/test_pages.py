@@ -65,11 +65,11 @@ def test_titles_of_figures_have_no_abbreviation_that_is_not_explained():
     assert len(told) > 50 and unknown == set()
 
 
-@pytest.mark.parametrize("text", ["<td>...</td>", "<p>9 rows \u00d7 5 columns</p>", f"<td>{'so ' * 20}...</td>"])
-def test_a_cut_table_would_be_seen(text):
-    assert CUT.search(text)
+def test_a_cut_table_would_be_seen():
+    for text in ["<td>...</td>", "<p>9 rows \u00d7 5 columns</p>", f"<td>{'so ' * 20}...</td>"]:
+        assert CUT.search(text)
 
 
-@pytest.mark.parametrize(("text", "found"), [("C4S(T) and srep", ["C4S(T)", "srep"]), ("A model of MAgIC, n 3", [])])
-def test_an_abbreviation_would_be_seen(text, found):
-    assert SHORT.findall(text) == found
+def test_an_abbreviation_would_be_seen():
+    for text, found in [("C4S(T) and srep", ["C4S(T)", "srep"]), ("A model of MAgIC, n 3", [])]:
+        assert SHORT.findall(text) == found

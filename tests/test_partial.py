@@ -39,7 +39,7 @@ def test_what_is_whole_is_played_and_what_is_missing_is_named(project):
     assert partial(turns) == [f"{NAME}, {whole} of 3 matches"] and experiments(table(project)) == {NAME}
 
 
-def test_when_all_is_recorded_nothing_is_partial_and_the_whole_is_not_written_over(project):
+def test_a_complete_table_is_not_written_over_by_a_partial_one(project):
     assert project.run("record", f"experiment={NAME}").returncode == 0
     done = project.run("play", f"experiment={NAME}", "partial=true")
     assert done.returncode == 0 and "PARTIAL" not in done.stdout

@@ -127,7 +127,7 @@ def test_a_missing_table_is_named(tmp_path):
         agreement.gathered([tmp_path / "none_cells.csv"])
 
 
-def test_the_page_begins_with_what_was_found_and_how_much_of_what_matters_holds(tmp_path):
+def test_the_page_begins_with_findings_and_their_weight(tmp_path):
     claims = CLAIMS.assign(section=["abstract, 2", "1, 7", "2"])
     page = index.index(CELLS, claims, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {})
     shown = [

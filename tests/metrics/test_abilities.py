@@ -62,7 +62,7 @@ def against(spy_vote):
 # --- Games of clues
 
 
-def test_judgement_counts_every_ballot_of_the_crowd_and_an_unreadable_one_as_wrong():
+def test_judgement_counts_every_ballot_an_unreadable_one_as_wrong():
     value, n = measured(chameleon((0, 1)), saying(vote=["Player 3", None]))
     assert (value["judgement"], n["judgement"]) == (0.5, 2)
 
@@ -104,11 +104,11 @@ def test_deception_adds_a_quarter_of_wrong_guesses_that_the_crowd_provokes():
     assert (n["spy_win"], n["misled_guess"], n["deception_composite"]) == (1, 1, 2)
 
 
-@pytest.mark.parametrize("guess", [None, "never caught"])
-def test_without_a_readable_guess_there_is_no_share_of_wrong_ones(guess):
-    ballots = against("Player 1") if guess is None else {"vote": ["Player 2", "Player 1", "Player 1"]}
-    value, _ = measured(chameleon((0, 1)), saying(**ballots), saying(guess=guess, **ballots))
-    assert "misled_guess" not in value and "deception_composite" not in value
+def test_without_a_readable_guess_there_is_no_share_of_wrong_ones():
+    for guess in [None, "never caught"]:
+        ballots = against("Player 1") if guess is None else {"vote": ["Player 2", "Player 1", "Player 1"]}
+        value, _ = measured(chameleon((0, 1)), saying(**ballots), saying(guess=guess, **ballots))
+        assert "misled_guess" not in value and "deception_composite" not in value
 
 
 def test_self_awareness_needs_the_name_and_the_role():
@@ -132,7 +132,7 @@ def test_the_crowds_reasoning_in_chameleon():
     assert [(value[name], n[name]) for name in coded] == [(0.5, 6), (0.5, 6), (0.5, 12)]
 
 
-def test_the_chameleon_has_no_view_of_its_own_but_as_published_suspects_player_1():
+def test_the_chameleon_suspects_player_1_only_as_published():
     """It takes Player 1's view wrong (Player 3, it is) and Player 2's too (nobody)."""
     value, n = measured(chameleon((2,)), saying(evaluate=VIEWS), saying(evaluate=VIEWS))
     assert "gold" not in value and n["gold_published"] == 3 and value["gold_published"] == 0
@@ -178,7 +178,7 @@ def test_an_agreement_on_the_own_proposal_is_coordination():
     assert (value["coordination_of_games"], value["cost"], n["cost"]) == (1, 40, 1)
 
 
-def test_an_agreement_on_the_same_numbers_is_coordination_too_and_on_others_is_not():
+def test_coordination_is_agreement_on_the_same_numbers():
     assert bargained((50.0, 25.0, 25.0), "Player 2")[0]["coordination_of_games"] == 1
     value, _ = bargained(OWN, "Player 2")
     assert (value["cooperation"], value["coordination_of_agreements"], value["cost"]) == (1, 0, 50)
@@ -246,7 +246,7 @@ def test_what_is_more_than_was_left_did_not_go_into_the_pool():
 
 @settings(max_examples=15, deadline=None)
 @given(st.sampled_from(["prisoner3", "public_goods"]), st.sampled_from([any_legal, any_or_void]), st.integers(0, 20))
-def test_always_defecting_and_contributing_nothing_wins_and_is_rational_against_anybody(name, defenders, number):
+def test_defection_and_no_contribution_win_and_are_rational(name, defenders, number):
     """Acceptance 8 of the specification."""
     game = list(family(name).values())[number]
     value, _ = measured(game, saying(move="defect", contribute=0), defenders)
@@ -327,7 +327,7 @@ def test_games_and_matches_that_are_not_of_the_run_are_refused(run):
         tallies(pd.concat([turns.assign(match=turns.match.astype(str)), again]), seats)
 
 
-def test_without_interviews_what_needs_them_is_absent_and_all_else_is_there():
+def test_without_interviews_only_their_metrics_are_absent():
     made = [
         ("chameleon", {"interviews": False}),
         ("undercover", {"interviews": False}),

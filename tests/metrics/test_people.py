@@ -19,7 +19,7 @@ def as_people(turns, agent):
     return turns.assign(agent=turns.agent.cat.rename_categories({agent: "human"}))
 
 
-def test_a_row_per_kind_of_opponent_with_points_per_round_and_who_was_ahead():
+def test_a_row_per_kind_of_opponent_has_points_per_round():
     turns = as_people(played("always_unkind", "always_kind"), "always_unkind")
     (row,) = head_to_head(turns).itertuples()
     assert (row.game, row.variant, row.opponent, row.matches) == ("pd", "default", "always_kind", 3)
@@ -45,7 +45,7 @@ def test_the_seat_does_not_matter():
     pd.testing.assert_frame_equal(first, second)
 
 
-def test_matches_in_which_something_stood_in_for_an_answer_are_left_out_and_counted():
+def test_matches_with_replaced_answers_are_left_out_and_counted():
     turns = as_people(played("tit_for_tat", "uniform"), "tit_for_tat")
     first = turns.match.eq(turns.match.iloc[0]) & turns.turn.eq(1) & turns.seat.eq(1)
     fallback = pd.Series("", index=turns.index).mask(first, "random_legal: no move in it").astype("category")

@@ -25,7 +25,7 @@ def test_what_is_detected_is_what_so_many_matches_are_needed_for(n, spread):
     assert needed(least * 1.0001, spread) == n
 
 
-def test_the_power_is_the_share_of_drawn_experiments_that_find_the_difference():
+def test_power_is_the_share_of_experiments_that_find_the_difference():
     dice, n, spread = np.random.default_rng(1), 5, 3.0
     least = detectable(spread * (2 / n) ** 0.5, 2 * n - 2)
     one, other = dice.normal(0, spread, (4000, n)), dice.normal(least, spread, (4000, n))

@@ -98,20 +98,17 @@ def test_void_rounds_pay_nothing():
 # --- opponent comprehension
 
 
-@pytest.mark.parametrize(
-    ("own", "other", "printed", "done"),
-    [
+def test_comprehension_is_the_first_round_from_which_nine_in_ten_are_good():
+    for own, other, printed, done in [
         ("CCCC", "CCCC", 1, 1),  # nobody earns more
         ("CDDD", "DDDD", 2, 2),  # exploited once
         ("DDDC", "DDDD", 5, 5),  # exploited in the last round: never
         ("CCCCCCCCCC", "DCCCCCCCCC", 1, 1),  # once in ten is within 90 %
         ("CCCCCCCCC", "DCCCCCCCC", 2, 2),  # once in nine is not
         ("CDCDDDDDDDDD", "DDDDDDDDDDDD", 2, 2),  # twice, but from round 2 on only once in eleven
-    ],
-)
-def test_comprehension_is_the_first_round_from_which_nine_in_ten_are_good(own, other, printed, done):
-    played = course(own, other)
-    assert opponent_comprehension(played) == [printed] and opponent_comprehension_as_done(played) == [done]
+    ]:
+        played = course(own, other)
+        assert opponent_comprehension(played) == [printed] and opponent_comprehension_as_done(played) == [done]
 
 
 def test_the_readings_differ_where_copying_the_other_would_have_paid_more():
@@ -176,20 +173,20 @@ def test_security_of_the_dilemma_is_defection():
     assert weights == pytest.approx([0, 1]) and level == pytest.approx(2)
 
 
-@pytest.mark.parametrize(("name", "weights"), [("rps", [1 / 3] * 3), ("rps_payoff", [0.2, 0.2, 0.6])])
-def test_security_of_rock_paper_scissors_is_its_equilibrium(name, weights):
-    found, level = security(matrix(GAMES[name]))
-    assert found == pytest.approx(weights) and level == pytest.approx(0, abs=1e-9)
+def test_security_of_rock_paper_scissors_is_its_equilibrium():
+    for name, weights in [("rps", [1 / 3] * 3), ("rps_payoff", [0.2, 0.2, 0.6])]:
+        found, level = security(matrix(GAMES[name]))
+        assert found == pytest.approx(weights) and level == pytest.approx(0, abs=1e-9)
 
 
-@pytest.mark.parametrize(("own", "game"), [("RPS", RPS), ("RPSSS", GAMES["rps_payoff"]), ("DDD", PD)])
-def test_an_equilibrium_mix_cannot_be_exploited(own, game):
-    assert exploitability(course(own, own, game)) == pytest.approx([0], abs=1e-9)
+def test_an_equilibrium_mix_cannot_be_exploited():
+    for own, game in [("RPS", RPS), ("RPSSS", GAMES["rps_payoff"]), ("DDD", PD)]:
+        assert exploitability(course(own, own, game)) == pytest.approx([0], abs=1e-9)
 
 
-@pytest.mark.parametrize(("name", "lost"), [("rps", 1), ("rps_label", 1), ("rps_payoff", 3), ("rps_joint", 1)])
-def test_always_rock_loses_every_round_to_what_beats_it(name, lost):
-    assert exploitability(course("RRR", "RRR", GAMES[name])) == pytest.approx([lost])
+def test_always_rock_loses_every_round_to_what_beats_it():
+    for name, lost in [("rps", 1), ("rps_label", 1), ("rps_payoff", 3), ("rps_joint", 1)]:
+        assert exploitability(course("RRR", "RRR", GAMES[name])) == pytest.approx([lost])
 
 
 def test_kindness_in_the_dilemma_can_be_exploited_by_a_point_a_round():
@@ -285,10 +282,10 @@ def test_a_game_without_payoffs_is_named():
         per_match(turns_of("C", "C"), payoff_table(games_table([RPS])))
 
 
-@pytest.mark.parametrize("gone", [[0], [7], [2, 3]])
-def test_a_gap_is_an_error(gone):
-    with pytest.raises(AgonError, match="without gaps"):
-        per_match(turns_of("CCCC", "CCCC").drop(index=gone), payoff_table(games_table([PD])))
+def test_a_gap_is_an_error():
+    for gone in [[0], [7], [2, 3]]:
+        with pytest.raises(AgonError, match="without gaps"):
+            per_match(turns_of("CCCC", "CCCC").drop(index=gone), payoff_table(games_table([PD])))
 
 
 def test_matches_of_a_game_have_equally_many_rounds():
@@ -383,7 +380,7 @@ def test_regret_and_exploitability_grow_with_the_payoffs(sides, scale):
 
 
 @given(sequences)
-def test_exploitability_is_never_negative_and_distances_are_between_0_and_1(sides):
+def test_exploitability_and_distances_are_in_their_ranges(sides):
     played = any_course()(*sides)
     assert exploitability(played) >= -1e-9 and 0 <= distance(played, np.array([[0.0, 1.0]])) <= 1
 
