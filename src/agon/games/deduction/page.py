@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from agon.games.base import Event, Observation
 from agon.games.html import items, label, table, text
-from agon.games.pages import FamilyPage, Parts, Scene, happened, final_points
+from agon.games.pages import FamilyPage, Parts, Scene, final_points, happened
 
 SIDES = {
     "chameleon": "the chameleon",
