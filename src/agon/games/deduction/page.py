@@ -42,9 +42,7 @@ class CluesPage(FamilyPage):
             word = _first_event(game.observe(state, seat).past, "word")
             had = "did not know the word" if word is None else f"had the word <strong>{text(word.value)}</strong>"
             lines.append(f"{scene.who(seat)} was {text(SIDES.get(game.roles[seat], game.roles[seat]))} and {had}.")
-        return (
-            f"<p><strong>{ENDS[state.outcome].format(spy)}</strong></p>{items(lines)}<h3>Points</h3>{final_points(scene)}"
-        )
+        return f"<p><strong>{ENDS[state.outcome].format(spy)}</strong></p>{items(lines)}<h3>Points</h3>{final_points(scene)}"
 
     def latest(self, event: Event, names: Sequence[str]) -> str:
         """Accusations are shown, too."""
