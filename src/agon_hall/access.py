@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agon_hall.firewall import address
 from agon_hall.table import Table
 from agon_hall.tables import DAY, DAYS, Hall
-from agon_hall.web import NoPage, posted, render, sent_on
+from agon_hall.web import NoPage, read_form, redirect, render
 
 OPEN = ("seat", "watch", "static", "login", "join", "part")
 """First parts of addresses that need no password: a seat's key is its own, and what is watched is public."""
@@ -37,20 +37,20 @@ log = logging.getLogger("agon_hall")
 
 
 class Throttle:
-    """What an address may do at once, so many times, and `pause` seconds later once more."""
+    """Lets each address do something `most` times at once, and once more every `pause` seconds."""
 
     def __init__(self, most: int, pause: float) -> None:
         self._most, self._pause = most, pause
         self._paid: OrderedDict[str, float] = OrderedDict()
-        """Address -> when what it has done will have been paid off; the one that did something least lately is forgotten first."""
+        """Address -> the time at which it may do everything at once again. The least recently active address is forgotten first."""
 
     def wait(self, address: str) -> int:
-        """Seconds until it may once more."""
+        """Seconds until the address may do it once more."""
         now = monotonic()
         return max(0, ceil(self._paid.get(address, now) - now - self._most * self._pause))
 
     def count(self, address: str, times: int = 1) -> None:
-        """It has done it; -1 takes one back."""
+        """Counts that the address has done it; `times` -1 takes one back."""
         self._paid[address] = max(self._paid.pop(address, 0.0), monotonic()) + times * self._pause
         while len(self._paid) > MANY:
             self._paid.popitem(last=False)
@@ -79,7 +79,7 @@ class Password:
         return max(self._wrong.wait(address), self._wrong_in_all.wait(""))
 
     async def entered(self, password: str, address: str) -> str | None:
-        """A token for who has given the right password; None for a wrong one. Others are served while it is hashed."""
+        """A token for the right password; None for a wrong one. Other requests are served while it is hashed."""
         now = monotonic()
         self._count(address, 1)  # before it is hashed: many may come at once
         async with self._turn:
@@ -98,7 +98,7 @@ class Password:
         self._wrong_in_all.count("", wrong)
 
     def knows(self, token: str | None) -> bool:
-        """Whether that token was given to somebody."""
+        """Whether the token is one that `entered` has returned, and still holds."""
         return token is not None and self._entered.get(_short(token), 0.0) > monotonic()
 
 
@@ -116,30 +116,30 @@ class LoginRequired:
         """A request."""
         if scope["type"] == "http":
             request = Request(scope, receive)
-            knows = self._password is None or self._password.knows(request.cookies.get(COOKIE))
-            scope["researcher"] = knows
-            if not knows and scope["path"].lstrip("/").partition("/")[0] not in self._open:
-                wanted = scope["path"] + (f"?{request.url.query}" if request.url.query else "")
+            is_researcher = self._password is None or self._password.knows(request.cookies.get(COOKIE))
+            scope["researcher"] = is_researcher
+            if not is_researcher and scope["path"].lstrip("/").partition("/")[0] not in self._open:
+                target = scope["path"] + (f"?{request.url.query}" if request.url.query else "")
                 log.warning("refused: %s without the password, from %s", scope["path"], address(scope))
-                reply = sent_on(f"/login?next={quote(wanted)}")
+                reply = redirect(f"/login?next={quote(target)}")
                 await reply(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
 
-def opened(request: Request, what: str) -> tuple[Table, int | None]:
+def table_of_link(request: Request, what: str) -> tuple[Table, int | None]:
     """The table, and the seat, that a request's link is for; what: seat, host, or watch, which needs no key. Raises NoPage.
 
     Links hold for a time; those of hosts and watchers always do for who has given the password.
     """
     hall: Hall = request.app.state.hall
     if what == "watch":
-        found = hall.find(request.query_params.get("table", ""))
-        if found is None:
+        table_found = hall.find(request.query_params.get("table", ""))
+        if table_found is None:
             raise NoPage("No such table", "There is no table of this name.")
-        table, seat = found, None
-    elif known := hall.opened(what, request.query_params.get("key", "")):
-        table, seat = known
+        table, seat = table_found, None
+    elif place := hall.opened(what, request.query_params.get("key", "")):
+        table, seat = place
     else:
         raise NoPage("This link is not valid", "Ask whoever gave it to you.", 403, f"a {what} link that is none")
     if hall.expired(table.row.made) and (what == "seat" or not request.scope["researcher"]):
@@ -163,16 +163,16 @@ async def login(request: Request) -> Response:
 
     if request.method != "POST":
         return form("")
-    who = address(request.scope)
-    if wait := password.wait(who):
-        log.warning("refused: too many wrong passwords, from %s", who)
+    client = address(request.scope)
+    if wait := password.wait(client):
+        log.warning("refused: too many wrong passwords, from %s", client)
         why = f"There were too many wrong passwords. Try again in {wait} seconds."
         return form(why, HTTPStatus.TOO_MANY_REQUESTS, **{"Retry-After": str(wait)})
-    token = await password.entered((await posted(request)).get("password", ""), who)
+    token = await password.entered((await read_form(request)).get("password", ""), client)
     if token is None:
-        log.warning("refused: a wrong password, from %s", who)
+        log.warning("refused: a wrong password, from %s", client)
         return form("This is not the password.", HTTPStatus.FORBIDDEN)
-    reply = sent_on(wanted)
+    reply = redirect(wanted)
     https = request.url.scheme == "https"
     reply.set_cookie(COOKIE, token, max_age=password.lasts, httponly=True, samesite="strict", secure=https)
     return reply

@@ -15,19 +15,21 @@ from agon.conf import CONF, file_of, names
 from agon.errors import AgonError
 from agon.games.pages import Desk, FamilyPage, page_of
 from agon.registry import located
-from agon_hall.web import NoPage, posted, render, sent_on, templates
+from agon_hall.web import NoPage, read_form, redirect, render, templates
 
 
 @cache
 def known_pages() -> dict[str, FamilyPage]:
     """Family -> its page, of all games in conf/game."""
-    files = [file_of("game", file, CONF) for file in names("game")]
-    return {str(each["name"]): page_of(located(each["_target_"])) for each in files if "name" in each}
+    all_settings = [file_of("game", file, CONF) for file in names("game")]
+    return {
+        str(settings["name"]): page_of(located(settings["_target_"])) for settings in all_settings if "name" in settings
+    }
 
 
 def desks(folder: Path) -> dict[str, Desk]:
     """The pages that families have of their own, outside matches: name -> what they are; what they keep is in `folder`."""
-    return {name: made for each in known_pages().values() for name, made in each.desks(folder).items()}
+    return {name: desk for page in known_pages().values() for name, desk in page.desks(folder).items()}
 
 
 def routes(desks: Mapping[str, Desk]) -> list[Route]:
@@ -43,21 +45,21 @@ async def _serve(name: str, desk: Desk, request: Request) -> Response:
         if not who:
             return _unknown(name, desk, request, key)
         if request.method == "POST":
-            made = desk.sent(who, dict(await posted(request)))
-            if "to" in made:
-                return sent_on(f"/{name}?{urlencode({'key': key, **made['to']})}")
+            context = desk.sent(who, dict(await read_form(request)))
+            if "to" in context:
+                return redirect(f"/{name}?{urlencode({'key': key, **context['to']})}")
         else:
-            made = desk.shown(who, dict(request.query_params))
+            context = desk.shown(who, dict(request.query_params))
     except AgonError as error:
         raise NoPage("This cannot be done", str(error), HTTPStatus.CONFLICT) from None
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if made.get("faults") or made.get("why_not") else HTTPStatus.OK
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if context.get("faults") or context.get("why_not") else HTTPStatus.OK
     return render(
         request,
         _template(desk.template),
         status,
         researcher=False,
-        link=lambda asked: f"/{name}?{urlencode({'key': key, **asked})}",
-        **made,
+        link=lambda query: f"/{name}?{urlencode({'key': key, **query})}",
+        **context,
     )
 
 
@@ -71,6 +73,6 @@ def _unknown(name: str, desk: Desk, request: Request, key: str) -> Response:
     if not key:
         if request.scope.get("researcher"):
             return render(request, "desk.html", title=name.capitalize(), people=desk.progress())
-        return sent_on(f"/login?next=/{name}")
+        return redirect(f"/login?next=/{name}")
     why = "This link is not valid, or not any more. Ask whoever gave it to you for a new one."
     raise NoPage("Nothing to see here", why, HTTPStatus.FORBIDDEN, f"/{name} with a link that is not valid")

@@ -45,7 +45,7 @@ class Firewall:
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str], framed: bool) -> None:
-        self._app, self._hosts, self._framed = app, {each.lower() for each in hosts}, framed
+        self._app, self._hosts, self._framed = app, {host.lower() for host in hosts}, framed
         self._asking, self._places = Counter[str](), places()
         """Address -> its requests under way, open pages among them."""
         self._policy = POLICY.format(frames="*" if framed else "'none'")
@@ -55,20 +55,20 @@ class Firewall:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        who, answer = address(scope), self._with_headers(send)
-        if refused := self._refused(scope, Headers(scope=scope)):
-            status, why = refused
-            log.warning("refused: %s, from %s", why, who)
+        client, answer = address(scope), self._with_headers(send)
+        if refusal := self._refused(scope, Headers(scope=scope)):
+            status, why = refusal
+            log.warning("refused: %s, from %s", why, client)
             await PlainTextResponse(f"{why[:1].upper()}{why[1:]}.", status)(scope, receive, answer)
             return
-        self._asking[who] += 1
+        self._asking[client] += 1
         try:
             with suppress(TimeoutError):
                 await self._app(scope, _bounded(receive), answer)
         finally:
-            self._asking[who] -= 1
-            if not self._asking[who]:
-                del self._asking[who]
+            self._asking[client] -= 1
+            if not self._asking[client]:
+                del self._asking[client]
 
     def _refused(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         """Why a request is not let in."""

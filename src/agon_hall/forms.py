@@ -1,7 +1,4 @@
-"""Forms: of what a seat may answer, and of all that agon.games.inputs describes: drawn, read from what was sent, and pressed.
-
-Nothing here is kept.
-"""
+"""Forms for the answers of a seat, and for all that agon.games.inputs describes. This module draws and reads them, and keeps nothing."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -37,28 +34,28 @@ from agon_hall.web import Sent, safe, templates
 BUTTONS = 8
 """Options that are a button each; more are a list to choose from."""
 Made = Callable[[Entered], Sequence[Thing]]
-"""What is asked, after something has been entered."""
+"""The fields of a form, which depend on what has been entered so far."""
 PRESSED = "press"
 """The field that says which button was pressed; empty for none."""
 
 
 class Pressed(NamedTuple):
-    """What came of a form that was sent."""
+    """The result of a form that was sent."""
 
     entered: dict[str, Any]
     why: str = ""
-    """Why what was entered does not do."""
+    """Why the entries are refused; empty if they are not."""
     actions: list[Any] | None = None
-    """What is to be sent; None where nothing is."""
+    """The actions to send; None if there are none."""
 
 
 def draw(
     made: Made, entered: Entered, name: str, question: str = "", why: str = "", say: Say = ENGLISH, **hidden: str
 ) -> str:
     """A form as HTML. `question` says what it asks: what is typed stays in the browser as long as that is the same."""
-    all_ = made(entered)
-    drawn: Any = templates.get_template("form.html").module
-    return str(drawn.things(all_, entered, name, say, question, why, hidden)) if all_ else ""
+    things = made(entered)
+    template: Any = templates.get_template("form.html").module
+    return str(template.things(things, entered, name, say, question, why, hidden)) if things else ""
 
 
 def press(made: Made, entered: Entered, sent: Sent) -> Pressed:
@@ -70,15 +67,15 @@ def press(made: Made, entered: Entered, sent: Sent) -> Pressed:
             break
     key = sent.get(PRESSED, "")
     button = next(
-        (each for each in _all(made(now)) if isinstance(each, Button) and key in (each.key, each.label)), None
+        (thing for thing in _all(made(now)) if isinstance(thing, Button) and key in (thing.key, thing.label)), None
     )
     if not key or button is None:
         return Pressed(now)
     try:
-        done = button.do()
+        outcome = button.do()
     except InvalidEntry as error:
         return Pressed(now, str(error))
-    return Pressed(now, actions=done) if isinstance(done, list) else Pressed(dict(done))
+    return Pressed(now, actions=outcome) if isinstance(outcome, list) else Pressed(dict(outcome))
 
 
 def _all(things: Sequence[Thing]) -> Iterator[Thing]:
@@ -88,28 +85,30 @@ def _all(things: Sequence[Thing]) -> Iterator[Thing]:
 
 def _read(things: Sequence[Thing], sent: Sent) -> dict[str, Any]:
     """What was entered into these things; a field that was not sent is left out."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for thing in _all(things):
         if not isinstance(thing, Field):
             continue
         value = sent.get(thing.key)
         if isinstance(thing, TickField):
             if value is not None or PRESSED in sent:  # no box that is ticked is sent by no value at all
-                found[thing.key] = [thing.options[each] for each in sent.getlist(thing.key) if each in thing.options]
+                values[thing.key] = [
+                    thing.options[label] for label in sent.getlist(thing.key) if label in thing.options
+                ]
         elif value is None:
             continue
         elif isinstance(thing, ListField):
             if value in thing.options:
-                found[thing.key] = thing.options[value]
+                values[thing.key] = thing.options[value]
         elif isinstance(thing, CountField):
             if value.strip().isdecimal() and len(value) < 10:
-                found[thing.key] = min(thing.last, max(thing.first, int(value)))
+                values[thing.key] = min(thing.last, max(thing.first, int(value)))
         else:
-            found[thing.key] = value
-    return found
+            values[thing.key] = value
+    return values
 
 
-# --- what the template asks
+# --- functions of the template
 
 
 def _is_chosen(thing: ListField, entered: Entered, label: str) -> bool:
@@ -119,7 +118,7 @@ def _is_chosen(thing: ListField, entered: Entered, label: str) -> bool:
 
 def _first_press(things: Sequence[Thing]) -> str:
     """What Enter presses where there are no scripts: the button that a line names, or none."""
-    return next((each.press for each in _all(things) if isinstance(each, LineField) and each.press), "")
+    return next((thing.press for thing in _all(things) if isinstance(thing, LineField) and thing.press), "")
 
 
 templates.globals |= {
@@ -130,13 +129,13 @@ templates.globals |= {
 templates.filters["html"] = safe
 
 
-# --- what a seat may answer
+# --- answers of a seat
 
 
 def answer_form(scene: Scene, entered: Entered) -> Sequence[Thing]:
-    """What a seat fills in, after something has been entered."""
-    own = page_of(scene.view.rules).form(scene, entered)
-    return any_form(scene.view, entered) if own is None else own
+    """The form of a seat's answer, given the entries so far."""
+    family_form = page_of(scene.view.rules).form(scene, entered)
+    return any_form(scene.view, entered) if family_form is None else family_form
 
 
 def any_form(view: Observation, entered: Entered) -> list[Thing]:
@@ -145,8 +144,8 @@ def any_form(view: Observation, entered: Entered) -> list[Thing]:
         return [
             Button(name, partial(list, [option]), main=False) for name, option in options(view.legal.options).items()
         ]
-    name, called = "" if isinstance(view.legal, Offer) else "Your answer", partial(page_of(view.rules).part, view)
-    part = fields_of(view.legal, "answer", name, entered, called) or _written(view.legal, entered)
+    name, label_of = "" if isinstance(view.legal, Offer) else "Your answer", partial(page_of(view.rules).part, view)
+    part = fields_of(view.legal, "answer", name, entered, label_of) or _written(view.legal, entered)
     first, *more = part.things
     if isinstance(first, LineField) and not more:
         first = replace(first, press="Send")
@@ -156,18 +155,18 @@ def any_form(view: Observation, entered: Entered) -> list[Thing]:
 def _written(space: Space, entered: Entered) -> FieldSet:
     """A space that no fields are made for: an action is written as a model writes it, or as JSON."""
     example = space.example(Random(0))
-    words, spelled = json.dumps(example, ensure_ascii=False), space.spelled(example)
-    more = f" It says: {text(spelled)}" if spelled != words else ""
+    words, formatted = json.dumps(example, ensure_ascii=False), space.spelled(example)
+    more = f" It says: {text(formatted)}" if formatted != words else ""
 
     def read() -> Any:
         typed = str(entered.get("answer") or "")
-        found = answered(typed, space)
-        if found.action is not None:
-            return found.action
+        parsed = answered(typed, space)
+        if parsed.action is not None:
+            return parsed.action
         try:
             action = from_json(typed)
         except (ValueError, RecursionError) as error:
-            raise InvalidEntry(f"{found.fault}; nor is it JSON: {label(error, 200)}") from None
+            raise InvalidEntry(f"{parsed.fault}; nor is it JSON: {label(error, 200)}") from None
         if action not in space:
             raise InvalidEntry("This is not one of the answers that are allowed here.")
         return action

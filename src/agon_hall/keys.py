@@ -16,13 +16,13 @@ class Keys:
     def __init__(self, path: Path, new: bool = False) -> None:
         try:
             if new and not path.exists():
-                made = path.with_name(f"secret.{secrets.token_hex(4)}")
-                made.touch(mode=0o600)
-                with made.open("wb") as file:
+                draft = path.with_name(f"secret.{secrets.token_hex(4)}")
+                draft.touch(mode=0o600)
+                with draft.open("wb") as file:
                     file.write(secrets.token_bytes(32))
                     file.flush()
                     os.fsync(file.fileno())
-                made.replace(path)
+                draft.replace(path)
             self._secret = path.read_bytes()
         except FileNotFoundError:
             raise AgonError(
@@ -41,13 +41,13 @@ class Keys:
 
     def of(self, what: str, name: str, seat: int | None = None) -> str:
         """The key of a seat (what: seat), of whoever made a table (host), or of a participant; the name stands before the last dot."""
-        named = name if seat is None else f"{name}.{seat}"
-        return f"{named}.{self.signature(f'{what}/{named}', 32)}"
+        message = name if seat is None else f"{name}.{seat}"
+        return f"{message}.{self.signature(f'{what}/{message}', 32)}"
 
     def opens(self, what: str, key: str) -> str | None:
         """What a key is for: NAME, or NAME.SEAT; None for a key that is none."""
-        named = key.rpartition(".")[0]
-        return named if same(key, self.of(what, named)) else None
+        message = key.rpartition(".")[0]
+        return message if same(key, self.of(what, message)) else None
 
     def pseudonym(self, participant: str) -> str:
         """What a participant is called outside the store: by it nobody is found who does not have the secret."""

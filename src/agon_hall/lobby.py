@@ -14,11 +14,11 @@ from agon.games.html import alert
 from agon.games.pages import page_of
 from agon.plan import PERSON
 from agon_hall import Refused, forms
-from agon_hall.access import opened
+from agon_hall.access import table_of_link
 from agon_hall.new_table import budget_typed, new_table
 from agon_hall.table import Table
 from agon_hall.tables import DAY, Hall
-from agon_hall.web import by_script, live, posted, routes_of, safe, sent_on
+from agon_hall.web import by_script, live, read_form, redirect, routes_of, safe
 
 SHOWN = 100
 """Tables that are listed."""
@@ -37,38 +37,38 @@ STANDS = {
 async def lobby(request: Request) -> Response:
     """All tables; a form makes another."""
     hall: Hall = request.app.state.hall
-    once, said, entered = secrets.token_hex(8), "", dict[str, Any]()
+    once, fault, entries = secrets.token_hex(8), "", dict[str, Any]()
     if request.method == "POST":
-        sent = await posted(request)
+        sent = await read_form(request)
         once = sent.get("once", "")
         pressed = forms.press(new_table, {}, sent)
-        entered, said = pressed.entered, pressed.why
+        entries, fault = pressed.entered, pressed.why
         if pressed.actions:
             try:
-                made = _opened(hall, request.app.state.once, once, pressed.actions[0])
+                table_id = _open_once(hall, request.app.state.once, once, pressed.actions[0])
             except AgonError as error:
-                said = str(error)
+                fault = str(error)
             else:
-                return sent_on(f"/host?key={hall.keys.of('host', made)}")
-    form = forms.draw(new_table, entered, "table", once=once)
-    still = {"form": safe(form), "said": safe(alert(said) if said else "")}
-    return live(request, "lobby.html", "Tables", partial(tables, hall), hall.watching, still, 422 if said else 200)
+                return redirect(f"/host?key={hall.keys.of('host', table_id)}")
+    form = forms.draw(new_table, entries, "table", once=once)
+    still = {"form": safe(form), "said": safe(alert(fault) if fault else "")}
+    return live(request, "lobby.html", "Tables", partial(tables, hall), hall.watching, still, 422 if fault else 200)
 
 
-def _opened(hall: Hall, before: "OrderedDict[str, str]", once: str, wanted: Mapping[str, Any]) -> str:
+def _open_once(hall: Hall, tables_by_form: "OrderedDict[str, str]", once: str, settings: Mapping[str, Any]) -> str:
     """The table that is wanted, made once however often the form is sent; its name. Raises AgonError."""
-    if once not in before:
-        before[once] = hall.open(**wanted).id
-        while len(before) > 1000:
-            before.popitem(last=False)
-    return before[once]
+    if once not in tables_by_form:
+        tables_by_form[once] = hall.open(**settings).id
+        while len(tables_by_form) > 1000:
+            tables_by_form.popitem(last=False)
+    return tables_by_form[once]
 
 
 def tables(hall: Hall) -> dict[str, Any]:
     """All tables, the newest first."""
-    all_ = hall.store.tables()[::-1]
-    rows = [(row, hall.store.people(row.id), hall.keys.of("host", row.id)) for row in all_[:SHOWN]]
-    return {"rows": rows, "older": len(all_) - len(rows), "stands": STANDS, "person": PERSON}
+    table_rows = hall.store.tables()[::-1]
+    rows = [(row, hall.store.people(row.id), hall.keys.of("host", row.id)) for row in table_rows[:SHOWN]]
+    return {"rows": rows, "older": len(table_rows) - len(rows), "stands": STANDS, "person": PERSON}
 
 
 # --- the page of who made a table
@@ -77,21 +77,21 @@ def tables(hall: Hall) -> dict[str, Any]:
 async def host(request: Request) -> Response:
     """A table as whoever made it sees it: a link for every person, the budget and what is spent, going on and giving up."""
     hall: Hall = request.app.state.hall
-    (table, _), said = opened(request, "host"), ""
+    (table, _), fault = table_of_link(request, "host"), ""
     if request.method == "POST":
         try:
-            _change(table, await posted(request))
+            _change(table, await read_form(request))
         except AgonError as error:
-            said = str(error)
+            fault = str(error)
         else:
             if not by_script(request):
-                return sent_on(f"?{request.url.query}")
-    draw = partial(hosted, hall, table, str(request.base_url).rstrip("/"))
-    still = {"said": safe(alert(said) if said else "")}
-    return live(request, "host.html", "Your table", draw, table.watching, still, 422 if said else 200)
+                return redirect(f"?{request.url.query}")
+    draw = partial(host_context, hall, table, str(request.base_url).rstrip("/"))
+    still = {"said": safe(alert(fault) if fault else "")}
+    return live(request, "host.html", "Your table", draw, table.watching, still, 422 if fault else 200)
 
 
-def hosted(hall: Hall, table: Table, at: str) -> dict[str, Any]:
+def host_context(hall: Hall, table: Table, at: str) -> dict[str, Any]:
     """What the page of a table's host is filled in with; its links begin with `at`."""
     return {
         **{"table": table, "row": table.row, "people": table.store.people(table.id), "stands": STANDS},
@@ -100,7 +100,7 @@ def hosted(hall: Hall, table: Table, at: str) -> dict[str, Any]:
         "until": table.row.made + hall.days * DAY,
         "aids": page_of(table.game).aids,
         "amount": lambda most: "" if most is None else f"{most:.15g}",
-        "amounts": lambda of: ", ".join(f"{name} {each:,.4g}" for name, each in of.items() if each is not None),
+        "amounts": lambda of: ", ".join(f"{name} {value:,.4g}" for name, value in of.items() if value is not None),
     }
 
 

@@ -31,16 +31,16 @@ HELPS = "What people are shown beyond what models are told"
 @functools.cache
 def offered() -> dict[str, list[str]]:
     """Game files of conf/game that can be played at a table -> their settings; none for a game without."""
-    found = {}
+    settings_of_file = {}
     for name in names("game"):
         try:
-            settings = [each.partition("/")[2] for each in expand_settings([name])]
+            settings = [name_of_setting.partition("/")[2] for name_of_setting in expand_settings([name])]
             game = _game(f"{name}/{settings[0]}" if settings[0] else name)
         except AgonError:  # its settings are not there
             continue
         if game.seats > 1:
-            found[name] = settings if settings[0] else []
-    return found
+            settings_of_file[name] = settings if settings[0] else []
+    return settings_of_file
 
 
 @functools.cache
@@ -55,7 +55,7 @@ def players(name: str) -> dict[str, bool]:
 @functools.cache
 def twins(name: str) -> dict[str, str]:
     """The games that are made of a game (agon.conf.derived): what they are called on the page -> name; nothing where there are none."""
-    labels = {f"{made.replace('_', ' ')}: {what}": made for made, what in derived_games(name, CONF).items()}
+    labels = {f"{twin.replace('_', ' ')}: {what}": twin for twin, what in derived_games(name, CONF).items()}
     return {ITSELF: "", **labels} if labels else {}
 
 
@@ -95,25 +95,32 @@ def new_table(entered: Entered) -> list[Thing]:
     files = {name.replace("_", " "): name for name in offered()}
     file = ListField(key="game", label="Game", value=next(iter(files.values())), options=files)
     name = file.chosen(entered)
-    settings, known_models = offered()[name], models(name)
-    some = [ANY, *settings] if settings else [""]
-    setting = ListField(key="setting", label="Setting or problem", value=some[0], options={each: each for each in some})
+    settings, model_names = offered()[name], models(name)
+    setting_options = [ANY, *settings] if settings else [""]
+    setting = ListField(
+        key="setting",
+        label="Setting or problem",
+        value=setting_options[0],
+        options={each: each for each in setting_options},
+    )
     chosen = setting.chosen(entered)
-    known = twins(at := f"{name}/{chosen}" if settings else name)
-    twin = ListField(key=f"twin/{at}", label="In other clothes", value="", options=known)
-    worn = f"~{twin.chosen(entered)}" if known and twin.chosen(entered) else ""
-    game = _game(f"{at if chosen in settings or not settings else _first(name)}{worn}")
-    agents = players(f"{at}{worn}" if worn else name)
-    kinds = {PERSON_SHOWN: PERSON} | {f"{one}, asks a model" if asks else one: one for one, asks in agents.items()}
+    twin_options = twins(at := f"{name}/{chosen}" if settings else name)
+    twin = ListField(key=f"twin/{at}", label="In other clothes", value="", options=twin_options)
+    suffix = f"~{twin.chosen(entered)}" if twin_options and twin.chosen(entered) else ""
+    game = _game(f"{at if chosen in settings or not settings else _first(name)}{suffix}")
+    agents = players(f"{at}{suffix}" if suffix else name)
+    agent_options = {PERSON_SHOWN: PERSON} | {
+        f"{one}, asks a model" if asks else one: one for one, asks in agents.items()
+    }
     seats: list[Thing] = []
     entrants = []
     for seat, player in enumerate(game.players):
-        who = ListField(key=f"who/{seat}", label=player, value=PERSON, options=kinds)
+        who = ListField(key=f"who/{seat}", label=player, value=PERSON, options=agent_options)
         model = ListField(
             key=f"model/{seat}",
             label=f"Model of {player}",
-            value=next(iter(known_models), None),
-            options={each: each for each in known_models},
+            value=next(iter(model_names), None),
+            options={each: each for each in model_names},
         )
         asks = agents.get(who.chosen(entered), False)
         seats += [who, model] if asks else [who]
@@ -125,19 +132,19 @@ def new_table(entered: Entered) -> list[Thing]:
     )
 
     def make() -> list[Any]:
-        drawn = f"{name}/{chosen if chosen in settings else secrets.choice(settings)}" if settings else name
+        game_name = f"{name}/{chosen if chosen in settings else secrets.choice(settings)}" if settings else name
         try:
             seconds, budget = _number("The time", entered.get("seconds")), budget_typed(entered)
         except Refused as refused:
             raise InvalidEntry(str(refused)) from None
-        wanted = {
-            "game": f"{drawn}{worn}",
+        settings_of_table = {
+            "game": f"{game_name}{suffix}",
             "entrants": entrants,
             "seconds": seconds,
             "budget": budget,
             "aids": helps.chosen(entered),
         }
-        return [wanted | ({"everybody": not opening.chosen(entered)} if opens(name) else {})]
+        return [settings_of_table | ({"everybody": not opening.chosen(entered)} if opens(name) else {})]
 
     first: list[Thing] = [TESTED, opening]
     money: list[Thing] = [
@@ -147,7 +154,7 @@ def new_table(entered: Entered) -> list[Thing]:
     return [
         file,
         *([setting] if settings else []),
-        *([twin] if known else []),
+        *([twin] if twin_options else []),
         Group(tuple(seats), "bar"),
         *(first if opens(name) else []),
         LineField(

@@ -21,7 +21,7 @@ from agon.games.pages import page_of
 from agon.plan import PERSON, Seat
 from agon_hall import Refused
 from agon_hall.language import ENGLISH, Say
-from agon_hall.store import Kept, Store, TableRow
+from agon_hall.store import Store, StoredAnswer, TableRow
 
 log = logging.getLogger("agon_hall")
 
@@ -52,9 +52,9 @@ class Consent(NamedTuple):
 def consent() -> Consent:
     """The text in force, src/agon_hall/consent.md: its first line names the version."""
     first, _, words = Path(__file__).with_name("consent.md").read_text(encoding="utf-8").partition("\n")
-    found = re.fullmatch(r"<!-- version: (\S+) -->", first)
-    assert found, "consent.md must begin with its version"
-    return Consent(found[1], " ".join(words.split()))
+    header = re.fullmatch(r"<!-- version: (\S+) -->", first)
+    assert header, "consent.md must begin with its version"
+    return Consent(header[1], " ".join(words.split()))
 
 
 class Draft(NamedTuple):
@@ -77,7 +77,7 @@ class Question:
     """When it was asked (monotonic seconds)."""
     until: float | None
     """When the time is up; None: never."""
-    answered: "asyncio.Future[Kept]"
+    answered: "asyncio.Future[StoredAnswer]"
     refused: int = 0
     """Answers that were not accepted."""
     typed: int = 0
@@ -170,14 +170,14 @@ class People(ABC):
             raise Refused(f"Choose a name of 1 to {NAME} letters; it need not be yours.")
         if seat not in self.people or self.status != "waiting":
             raise Refused("Nobody can sit down here now.")
-        if not asked_to(self.store.sit, self.id, seat, name, self.terms.consent.version):
+        if not write_or_refuse(self.store.sit, self.id, seat, name, self.terms.consent.version):
             raise Refused("Somebody sits here already.")
         self.go_on()
         self.changed()
 
     def leave(self, seat: int, away: bool = True) -> None:
         """A person leaves for a time, or comes back; its seat stays its own. Raises Refused."""
-        asked_to(self.store.away, self.id, seat, away)
+        write_or_refuse(self.store.away, self.id, seat, away)
         self.changed()
 
     def drop(self, seat: int) -> None:
@@ -212,10 +212,12 @@ class People(ABC):
 
     # --- what they are asked
 
-    async def asked(self, seat: int, number: int, view: Observation, dice: Dice) -> Kept:
+    async def asked(self, seat: int, number: int, view: Observation, dice: Dice) -> StoredAnswer:
         """A person's answer, when it has come; for somebody whose time is up, or who has left, the script's, if there is one."""
         if seat in self.gone:
-            return await self._stood_in(Kept(number, view.round, view.phase, None, "", "left"), seat, view, dice)
+            return await self._answer_by_script(
+                StoredAnswer(number, view.round, view.phase, None, "", "left"), seat, view, dice
+            )
         loop, now = asyncio.get_running_loop(), monotonic()
         if number:
             self.read.add(seat)
@@ -240,16 +242,16 @@ class People(ABC):
         finally:
             self.questions.pop(seat, None)
             self.changed()
-        kept = Kept(number, view.round, view.phase, None, "", why, question.refused, monotonic() - now)
-        return await self._stood_in(kept, seat, view, dice)
+        answer = StoredAnswer(number, view.round, view.phase, None, "", why, question.refused, monotonic() - now)
+        return await self._answer_by_script(answer, seat, view, dice)
 
-    async def _stood_in(self, kept: Kept, seat: int, view: Observation, dice: Dice) -> Kept:
+    async def _answer_by_script(self, answer: StoredAnswer, seat: int, view: Observation, dice: Dice) -> StoredAnswer:
         """What is kept in the place of an answer that did not come."""
         if (script := self.terms.stand_in) is not None:
-            fallback = f"{STOOD_IN}{script.agent} ({kept.fallback})"
-            kept = kept._replace(action=script.player(view, dice), fallback=fallback)
-        await self.kept(lambda: self.store.keep(self.id, seat, [kept]))
-        return kept
+            fallback = f"{STOOD_IN}{script.agent} ({answer.fallback})"
+            answer = answer._replace(action=script.player(view, dice), fallback=fallback)
+        await self.write_when_possible(lambda: self.store.keep(self.id, seat, [answer]))
+        return answer
 
     def has_read(self, seat: int) -> None:
         """A person has read the rules: its time begins."""
@@ -272,7 +274,7 @@ class People(ABC):
         question = self.questions.get(seat)
         if question is not None and self.terms.keeps_drafts and question.typed < DRAFTS:
             question.typed += 1
-            self._note(seat, "draft", question, entered={name: str(each)[:LETTERS] for name, each in entered.items()})
+            self._note(seat, "draft", question, entered={name: str(value)[:LETTERS] for name, value in entered.items()})
 
     def _note(self, seat: int, kind: str, question: Question, **detail: Any) -> None:
         self.terms.noted(seat, kind, {"round": question.view.round, "phase": question.view.phase, **detail})
@@ -287,25 +289,25 @@ class People(ABC):
             raise Refused("This has been answered already: the page shows what came of it.")
         view, seconds = question.view, round(monotonic() - question.since, 3)
         if not actions or any(action is None or action not in view.legal for action in actions):
-            refused = Refused("This is not one of the answers that the rules allow.")
-            self.refuse(seat, str(refused))
-            raise refused
-        kept = [
-            Kept(number + later, view.round, view.phase, action, view.legal.spelled(action))
+            refusal = Refused("This is not one of the answers that the rules allow.")
+            self.refuse(seat, str(refusal))
+            raise refusal
+        answers = [
+            StoredAnswer(number + later, view.round, view.phase, action, view.legal.spelled(action))
             for later, action in enumerate(actions)
         ]
-        kept[0] = kept[0]._replace(attempts=1 + question.refused, seconds=seconds)
-        asked_to(self.store.keep, self.id, seat, kept)
+        answers[0] = answers[0]._replace(attempts=1 + question.refused, seconds=seconds)
+        write_or_refuse(self.store.keep, self.id, seat, answers)
         del self.questions[seat]
         self.given[seat] = "; ".join(page_of(self.game).told(view, each) for each in actions)
         self.read.add(seat)
         self.missed.pop(seat, None)
-        question.answered.set_result(kept[0])
+        question.answered.set_result(answers[0])
         self.changed()
 
     # --- what is kept and told
 
-    async def kept(self, write: Callable[[], object]) -> None:
+    async def write_when_possible(self, write: Callable[[], object]) -> None:
         """Writes what nobody can be asked to send again; the match waits where that cannot be done now, and pages say so."""
         while True:
             try:
@@ -330,7 +332,7 @@ class People(ABC):
                 log.exception("a page could not be told what has changed")
 
 
-def asked_to(do: Callable[P, T], *given: P.args, **more: P.kwargs) -> T:
+def write_or_refuse(do: Callable[P, T], *given: P.args, **more: P.kwargs) -> T:
     """Writes what somebody wants. Raises Refused, and changes nothing, where it cannot be written."""
     try:
         return do(*given, **more)

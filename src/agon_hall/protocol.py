@@ -41,7 +41,7 @@ class Consent(Part, frozen=True):
     """Whether what is typed in a match and not sent is kept, too; the page says so before anybody agrees."""
 
 
-class Asked(Part, frozen=True):
+class FormQuestion(Part, frozen=True):
     """A question with some answers to choose from; without any, it is answered in words."""
 
     ask: Words
@@ -59,32 +59,32 @@ class Asked(Part, frozen=True):
 
 
 class Quiz(Part, frozen=True):
-    """What people have to understand before they play."""
+    """The questions that people must answer rightly before they play."""
 
-    questions: list[Asked] = []
+    questions: list[FormQuestion] = []
     attempts: Some = 3
-    """Who has not answered all rightly after so many goes no further."""
+    """Whoever has wrong answers after so many attempts goes no further."""
 
     def __post_init__(self) -> None:
         """Raises ValueError for a question without a right answer."""
-        if lacking := [each.ask for each in self.questions if each.right is None]:
-            raise ValueError(f"{lacking[0]!r} needs a right answer")
+        if without_answer := [question.ask for question in self.questions if question.right is None]:
+            raise ValueError(f"{without_answer[0]!r} needs a right answer")
 
 
 class Lobby(Part, frozen=True):
     """Where people wait for each other."""
 
     seconds: Seconds = 300.0
-    """After which who has found nobody is paid and goes."""
+    """Whoever has found nobody by then is paid and goes."""
     pay: Amount = 0.0
-    """What that pays, beside the show-up fee."""
+    """The pay for waiting, beside the show-up fee."""
 
 
 class Dropout(Part, frozen=True):
-    """When somebody is taken to have left a match, and what happens then."""
+    """The rule by which somebody has left a match, and what happens then."""
 
     timeouts: Some = 2
-    """Answers that did not come in time."""
+    """So many answers that did not come in time end the participation."""
     away: Seconds = 60.0
     """Seconds without an open page."""
     then: Words = END
@@ -99,7 +99,7 @@ class Pay(Part, frozen=True):
     currency: Annotated[str, msgspec.Meta(pattern=r"^[A-Z]{3}\Z")]
     show_up: Amount
     point: Amount = 0.0
-    """For a point; a negative total pays nothing."""
+    """The amount for a point; a negative total pays nothing."""
     most: Amount | None = None
     """The highest bonus."""
     abandoned: Amount = 0.0
@@ -109,7 +109,7 @@ class Pay(Part, frozen=True):
 
 
 class Finish(Part, frozen=True):
-    """How it ends."""
+    """The end of a study: debriefing, completion codes and links back."""
 
     debrief: Words
     codes: dict[Literal["complete", "screened", "unmatched"], Code] = {}
@@ -174,7 +174,7 @@ class Study(Part, frozen=True):
     """Who opens no page for so long before the match has left."""
     dropout: Dropout = Dropout()
     budget: Limits = Limits()
-    survey: list[Asked] = []
+    survey: list[FormQuestion] = []
     models: Subjects = Subjects()
 
 
@@ -196,55 +196,55 @@ class Cell(NamedTuple):
 def study(name: str, conf: Path = CONF) -> Study:
     """conf/study/NAME.yaml. Raises AgonError, in one line, for what is not there or does not fit."""
     try:
-        found = msgspec.convert(file_of("study", name, conf), Study)
+        design = msgspec.convert(file_of("study", name, conf), Study)
     except msgspec.ValidationError as error:
         raise AgonError(f"conf/study/{name}.yaml: {fault_of(error, Study)}") from None
-    if found.name != name:
-        raise AgonError(f"conf/study/{name}.yaml: name is {found.name!r}; it must be the name of the file")
-    for each in cells(found, conf):
-        if near := difflib.get_close_matches(PERSON, set(each.entrants) - {PERSON, *names("agent", conf)}, 1, 0.8):
+    if design.name != name:
+        raise AgonError(f"conf/study/{name}.yaml: name is {design.name!r}; it must be the name of the file")
+    for cell in cells(design, conf):
+        if near := difflib.get_close_matches(PERSON, set(cell.entrants) - {PERSON, *names("agent", conf)}, 1, 0.8):
             raise AgonError(
-                f"conf/study/{name}.yaml: {each.name}: there is no agent {near[0]!r}: did you mean {PERSON}?"
+                f"conf/study/{name}.yaml: {cell.name}: there is no agent {near[0]!r}: did you mean {PERSON}?"
             )
-        if not each.people:
+        if not cell.people:
             raise AgonError(
-                f"conf/study/{name}.yaml: nobody is human in {each.name}: write human in the place of an agent"
+                f"conf/study/{name}.yaml: nobody is human in {cell.name}: write human in the place of an agent"
             )
-        if each.quota % len(each.people):
+        if cell.quota % len(cell.people):
             raise AgonError(
-                f"conf/study/{name}.yaml: {each.quota} participants of {each.name} cannot sit down by {len(each.people)}"
+                f"conf/study/{name}.yaml: {cell.quota} participants of {cell.name} cannot sit down by {len(cell.people)}"
             )
-    words_of(found, conf)
-    asked = {game for each in found.quiz.questions for game in each.games}
-    if unknown := asked - {each.game for each in cells(found, conf)}:
+    words_of(design, conf)
+    quiz_games = {game for cell in design.quiz.questions for game in cell.games}
+    if unknown := quiz_games - {cell.game for cell in cells(design, conf)}:
         raise AgonError(f"conf/study/{name}.yaml: a question of the quiz is of {min(unknown)}, which is in no cell")
-    return found
+    return design
 
 
-def words_of(made: Study, conf: Path = CONF) -> dict[str, str]:
+def words_of(design: Study, conf: Path = CONF) -> dict[str, str]:
     """What stands on the pages themselves, English -> the study's language. Raises AgonError for what leaves out an amount or a name."""
-    known = file_of("language", made.language, conf) if made.language in names("language", conf) else {}
-    found = {**known, **made.words}
-    for sentence, said in found.items():
-        if not isinstance(said, str) or said.count("{}") != sentence.count("{}"):
+    shipped = file_of("language", design.language, conf) if design.language in names("language", conf) else {}
+    words = {**shipped, **design.words}
+    for sentence, translation in words.items():
+        if not isinstance(translation, str) or translation.count("{}") != sentence.count("{}"):
             raise AgonError(
-                f"language {made.language}: {sentence!r} must be said in words with as many {{}}, not {said!r}"
+                f"language {design.language}: {sentence!r} must be said in words with as many {{}}, not {translation!r}"
             )
-    return found
+    return words
 
 
 def cells(made: Study, conf: Path = CONF) -> list[Cell]:
     """The cells of a study, in its order; a group of one game is a cell of its own name, others have the game's behind theirs."""
-    found = []
+    all_cells = []
     for name, group in made.cells.items():
         games = expand_settings(group.games, conf)
-        found += [
+        all_cells += [
             Cell(
                 name if len(games) == 1 else f"{name}/{game}", game, tuple(group.seats), tuple(group.aids), group.quota
             )
             for game in games
         ]
-    return found
+    return all_cells
 
 
 def match_id(made: Study, cell: Cell, number: int) -> str:
@@ -252,15 +252,15 @@ def match_id(made: Study, cell: Cell, number: int) -> str:
     return shared_chance(made.name, cell.name, number)
 
 
-def seated(made: Study, cell: Cell, conf: Path = CONF) -> Seating:
+def seat_cell(made: Study, cell: Cell, conf: Path = CONF) -> Seating:
     """Who sits where in a cell. Raises AgonError for games, agents, aids and scripts that are not there or do not go together."""
-    found = seating(cell.game, cell.entrants, made.models.sampling, conf)
-    known_aids(found.game, cell.aids)
+    table = seating(cell.game, cell.entrants, made.models.sampling, conf)
+    known_aids(table.game, cell.aids)
     if made.dropout.then != END:
-        script = seating(cell.game, [made.dropout.then] * found.game.seats, None, conf)
+        script = seating(cell.game, [made.dropout.then] * table.game.seats, None, conf)
         if script.models or not script.seats[0].immediate:
             raise AgonError(f"study {made.name}: dropout: {made.dropout.then} asks a model; it must be a script")
-    return found
+    return table
 
 
 def experiment(made: Study, conf: Path = CONF) -> dict[str, Any]:
@@ -268,36 +268,37 @@ def experiment(made: Study, conf: Path = CONF) -> dict[str, Any]:
 
     Raises AgonError where no agents are named, and for an agent that is told other aids than people are shown.
     """
-    own = made.models
-    if not own.agents:
+    subjects = made.models
+    if not subjects.agents:
         raise AgonError(f"study {made.name} names no agents in the places of people: set models.agents in conf/study")
-    several = cells(made, conf)
-    for cell in several:
+    all_cells = cells(made, conf)
+    for cell in all_cells:
         _require_same_aids(made, cell, conf)
     return {
         "name": made.name,
-        "repetitions": own.repetitions or 1,
-        "models": own.models,
-        "sampling": own.sampling,
-        "pairings": [_pairing(own, cell) for cell in several],
+        "repetitions": subjects.repetitions or 1,
+        "models": subjects.models,
+        "sampling": subjects.sampling,
+        "pairings": [_pairing(subjects, cell) for cell in all_cells],
     }
 
 
-def _pairing(own: Subjects, cell: Cell) -> dict[str, Any]:
+def _pairing(subjects: Subjects, cell: Cell) -> dict[str, Any]:
     return {
         "games": [cell.game],
-        "seats": [own.agents if who == PERSON else [who] for who in cell.entrants],
-        "repetitions": own.repetitions or cell.quota // len(cell.people),
+        "seats": [subjects.agents if who == PERSON else [who] for who in cell.entrants],
+        "repetitions": subjects.repetitions or cell.quota // len(cell.people),
         "cell": {"name": cell.name, "subjects": [*cell.people]},
     }
 
 
 def _require_same_aids(made: Study, cell: Cell, conf: Path) -> None:
-    for agent in {each.partition("@")[0] for each in made.models.agents}:
-        told = settings_of("agent", agent, conf).get("aids") or []
-        if sorted(told) != sorted(cell.aids):
-            shown = ", ".join(cell.aids) or "none"
+    for agent in {entrant.partition("@")[0] for entrant in made.models.agents}:
+        agent_aids = settings_of("agent", agent, conf).get("aids") or []
+        if sorted(agent_aids) != sorted(cell.aids):
+            people_aids = ", ".join(cell.aids) or "none"
             raise AgonError(
-                f"study {made.name}: people in {cell.name} are shown the aids {shown}, {agent} is told {', '.join(told) or 'none'}: "
+                f"study {made.name}: people in {cell.name} are shown the aids {people_aids}, "
+                f"{agent} is told {', '.join(agent_aids) or 'none'}: "
                 f"write an agent with `aids: [{', '.join(cell.aids)}]`"
             )

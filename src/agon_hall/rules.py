@@ -36,17 +36,19 @@ def rules_text(view: Observation, game: Any, start: Any, noted: bool = True) -> 
     if not has_prompt(view.rules):
         return _facts(view.rules)
     texts = prompts(template_of(view.rules), STYLE)
-    own = view._replace(seat=max(view.seat, 0), legal=view.legal or _legal(game, start, view.seat))
-    first, *sections = re.split(r"^# +(.*)$", texts.system(own), flags=re.MULTILINE)
-    shown = RULES if view.seat == PUBLIC else RULES + OWN
-    told = [
-        f"# {name}\n{words}" for name, words in zip(sections[::2], sections[1::2], strict=True) if name.lower() in shown
+    reader = view._replace(seat=max(view.seat, 0), legal=view.legal or _legal(game, start, view.seat))
+    first, *sections = re.split(r"^# +(.*)$", texts.system(reader), flags=re.MULTILINE)
+    headings = RULES if view.seat == PUBLIC else RULES + OWN
+    chosen_sections = [
+        f"# {name}\n{words}"
+        for name, words in zip(sections[::2], sections[1::2], strict=True)
+        if name.lower() in headings
     ]
     note = "<p>As the first player is told:</p>" if view.seat == PUBLIC and noted else ""
-    return note + prose("\n".join([first, *told]))
+    return note + prose("\n".join([first, *chosen_sections]))
 
 
-def require_told(game: Any) -> None:
+def require_rules(game: Any) -> None:
     """Raises AgonError for a game whose prompt is broken: its rules, or its first questions."""
     _, (state, views, _), _ = started(game, 0)
     for seat in range(game.seats):
@@ -55,7 +57,7 @@ def require_told(game: Any) -> None:
         question_text(view)
 
 
-class Untold(jinja2.ChainableUndefined):
+class Placeholder(jinja2.ChainableUndefined):
     """In a prompt, the place of what its reader is not told: dots, whatever is asked of it."""
 
     def __str__(self) -> str:
@@ -64,17 +66,17 @@ class Untold(jinja2.ChainableUndefined):
     def __iter__(self) -> Iterator[str]:
         yield "…"
 
-    def __call__(self, *given: object) -> "Untold":  # type: ignore[override]  # noqa: D102
+    def __call__(self, *given: object) -> "Placeholder":  # type: ignore[override]  # noqa: D102
         return self
 
 
-def _legal(game: Any, start: Any, seat: int) -> Space | Untold:
+def _legal(game: Any, start: Any, seat: int) -> Space | Placeholder:
     """What a seat may answer at first; for the public, and seats that are not asked first, what all may answer alike."""
-    spaces = {each: game.legal_actions(start, each) for each in game.to_move(start)}
+    spaces = {player: game.legal_actions(start, player) for player in game.to_move(start)}
     if seat in spaces:
         return spaces[seat]
     alike = {json.dumps(space.as_json(), sort_keys=True) for space in spaces.values()}
-    return next(iter(spaces.values())) if len(spaces) == game.seats and len(alike) == 1 else Untold(name="legal")
+    return next(iter(spaces.values())) if len(spaces) == game.seats and len(alike) == 1 else Placeholder(name="legal")
 
 
 def _facts(rules: Any) -> str:
@@ -86,10 +88,10 @@ def _facts(rules: Any) -> str:
 
 def question_text(view: Observation) -> str:
     """What a seat is asked, as HTML: by its family's page, or as models are asked, without how they are to write an answer."""
-    if own := page_of(view.rules).question(view):
-        return f"<h2>{own}</h2>"
-    asked = prompts(template_of(view.rules), STYLE).turn(view, len(view.past)) if has_prompt(view.rules) else ""
-    first, _, more = ANSWERS.sub("", asked).strip().partition("\n")
+    if family_question := page_of(view.rules).question(view):
+        return f"<h2>{family_question}</h2>"
+    prompt = prompts(template_of(view.rules), STYLE).turn(view, len(view.past)) if has_prompt(view.rules) else ""
+    first, _, more = ANSWERS.sub("", prompt).strip().partition("\n")
     title = first or f"Round {view.round}: your answer ({view.phase})"
     return (
         f"<h2>{text(title)}</h2>{prose(more)}"

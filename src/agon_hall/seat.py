@@ -13,11 +13,11 @@ from agon.games import Observation
 from agon.games.base import Event
 from agon.games.pages import Scene, board_of, hides_totals, news, page_of
 from agon_hall import Refused, forms
-from agon_hall.access import opened
+from agon_hall.access import table_of_link
 from agon_hall.people import NAME, Draft
 from agon_hall.rules import question_text, rules_text, title
 from agon_hall.table import Table
-from agon_hall.web import Sent, by_script, live, posted, routes_of, safe, sent_on
+from agon_hall.web import Sent, by_script, live, read_form, redirect, routes_of, safe
 
 LAST = 160
 """Letters of what was done last that are shown above; the board has all of it."""
@@ -30,7 +30,7 @@ DONE = {
 }
 
 
-def shown(table: Table, seat: int | None) -> dict[str, Any]:
+def seat_context(table: Table, seat: int | None) -> dict[str, Any]:
     """What the page of a seat is filled in with; `seat` None: of those who watch, with what anybody may see."""
     terms, view, people = table.terms, table.view(seat), table.store.people(table.id)
     person = None if seat is None else people.get(seat)
@@ -43,16 +43,18 @@ def shown(table: Table, seat: int | None) -> dict[str, Any]:
         **{"say": terms.say, "lang": terms.language, "next_page": next_page, "longest_name": NAME},
         "games_language": safe("" if terms.language == "en" else ' lang="en"'),
         "gone": seat in table.gone and table.status == "playing",
-        "left": listed(table, table.gone - {seat}) if terms.tells_who_left else "",
+        "left": join_players(table, table.gone - {seat}) if terms.tells_who_left else "",
         "done": DONE.get("held" if table.held else table.status, ""),
-        "missing": "" if seat in missing else listed(table, missing),
+        "missing": "" if seat in missing else join_players(table, missing),
         "given": "" if seat is None else _short(table.given.get(seat, "")),
         "waited": terms.say("other players")
         if table.opens
-        else listed(table, table.waited_for()) or terms.say("the table"),
+        else join_players(table, table.waited_for()) or terms.say("the table"),
         "refused": "",
         "last": "" if view is None else _last(table, seat, view),
-        "absent": listed(table, [each for each, other in people.items() if other.away and each != seat]),
+        "absent": join_players(
+            table, [other_seat for other_seat, other in people.items() if other.away and other_seat != seat]
+        ),
         "unread": seat is not None and table.status == "playing" and seat not in table.read and not next_page,
         **dict.fromkeys(("needed", "more", "rules", "closing", "asked"), ""),
         "spoken_for": None,
@@ -74,8 +76,8 @@ def shown(table: Table, seat: int | None) -> dict[str, Any]:
         context["closing"] = safe(page.closing(scene, table.game, table.state))
     elif question is not None and not person.away:
         draft = drafts["answer"] if drafts["answer"].number == question.number else Draft()
-        made = partial(forms.answer_form, scene)
-        form = forms.draw(made, draft.entered, "answer", str(question.number), draft.why, terms.say)
+        form_of = partial(forms.answer_form, scene)
+        form = forms.draw(form_of, draft.entered, "answer", str(question.number), draft.why, terms.say)
         context["asked"] = safe(question_text(view) + form)
     context["more"] += safe(forms.draw(partial(page.ask, scene), drafts["look"].entered, "look", say=terms.say))
     return context
@@ -90,27 +92,31 @@ def scene_of(table: Table, seat: int | None, view: Observation) -> Scene:
 
 def _last(table: Table, seat: int | None, view: Observation) -> str:
     """What was done last, by anybody; not what the table said."""
-    named = ["you" if each == seat else player for each, player in enumerate(table.players)]
+    names = ["you" if item == seat else player for item, player in enumerate(table.players)]
     page = page_of(view.rules)
-    for place, each in reversed(list(enumerate(view.past))):
-        rounds = not isinstance(each, Event)
-        if said := news(each, view, place, named, own="you", unread=NOTHING) if rounds else page.latest(each, named):
-            return _short(said)
+    for place, item in reversed(list(enumerate(view.past))):
+        rounds = not isinstance(item, Event)
+        if (
+            news_line := news(item, view, place, names, own="you", unread=NOTHING)
+            if rounds
+            else page.latest(item, names)
+        ):
+            return _short(news_line)
     return ""
 
 
 def _spoken_for(table: Table, seat: int, view: Observation) -> bool:
     """Whether the first words under a person's name are those of the setting."""
-    own = next((each for each in view.past if isinstance(each, Event) and each.seat == seat), None)
+    opening = next((event for event in view.past if isinstance(event, Event) and event.seat == seat), None)
     first = table.store.answer(table.id, seat, 0)
-    return own is not None and (first is None or json.dumps(first.action) != json.dumps(own.value))
+    return opening is not None and (first is None or json.dumps(first.action) != json.dumps(opening.value))
 
 
 def _short(words: str) -> str:
     return words if len(words) <= LAST else f"{words[:LAST]}..."
 
 
-def listed(table: Table, seats: Collection[int]) -> str:
+def join_players(table: Table, seats: Collection[int]) -> str:
     """Players, by name."""
     return ", ".join(table.players[seat] for seat in sorted(seats))
 
@@ -118,7 +124,7 @@ def listed(table: Table, seats: Collection[int]) -> str:
 # --- what is done on it
 
 
-def submitted(table: Table, seat: int, sent: Sent) -> str:
+def submit(table: Table, seat: int, sent: Sent) -> str:
     """What somebody at a seat has sent: a form of the page. Why it does not do; empty where it does."""
     form = sent.get("form", "")
     draft = Draft()
@@ -155,8 +161,8 @@ def _answer(table: Table, seat: int, sent: Sent) -> Draft:
         raise Refused("This has been answered already: the page shows what came of it.")
     before = table.drafts.get((seat, "answer"), Draft())
     entered = before.entered if before.number == question.number else {}
-    made = partial(forms.answer_form, scene_of(table, seat, question.view))
-    pressed = forms.press(made, entered, sent)
+    form_of = partial(forms.answer_form, scene_of(table, seat, question.view))
+    pressed = forms.press(form_of, entered, sent)
     why = pressed.why
     if pressed.actions is not None:
         try:
@@ -176,19 +182,19 @@ def _answer(table: Table, seat: int, sent: Sent) -> Draft:
 
 async def seat(request: Request) -> Response:
     """A seat for who has its key."""
-    table, place = opened(request, "seat")
+    table, place = table_of_link(request, "seat")
     assert place is not None
     table.saw(place)
     why = ""
     if request.method == "POST":
-        why = submitted(table, place, await posted(request))
+        why = submit(table, place, await read_form(request))
         if not by_script(request):
-            return sent_on(f"?{request.url.query}")
+            return redirect(f"?{request.url.query}")
     name = table.terms.say("{}: you are {}", title(table.game), table.players[place])
-    untold = why if why != table.drafts.get((place, "answer"), Draft()).why else ""
+    new_fault = why if why != table.drafts.get((place, "answer"), Draft()).why else ""
 
     def draw() -> dict[str, Any]:
-        return shown(table, place) | {"refused": untold}
+        return seat_context(table, place) | {"refused": new_fault}
 
     return live(
         request, "seat.html", name, draw, table.watching, status=422 if why else 200, presence=partial(table.saw, place)
@@ -197,8 +203,10 @@ async def seat(request: Request) -> Response:
 
 async def watch(request: Request) -> Response:
     """A table for everybody."""
-    table, _ = opened(request, "watch")
-    return live(request, "seat.html", f"{title(table.game)}: you watch", partial(shown, table, None), table.watching)
+    table, _ = table_of_link(request, "watch")
+    return live(
+        request, "seat.html", f"{title(table.game)}: you watch", partial(seat_context, table, None), table.watching
+    )
 
 
 routes = [*routes_of("/seat", seat, "POST"), *routes_of("/watch", watch)]

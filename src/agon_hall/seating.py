@@ -53,23 +53,23 @@ def seating(
         game, settings = game.everybody, settings | {"tested": []}
     if len(entrants) != game.seats:
         raise AgonError(f"{game.name} has {game.seats} seats, and {len(entrants)} are given")
-    models = models_named([each.partition("@")[2] for each in entrants], sampling, conf)
+    models = models_named([entrant.partition("@")[2] for entrant in entrants], sampling, conf)
     seats, content = [], list[Any]()
-    for each in entrants:
-        if each != PERSON:
-            entrants_of(each, (), conf)
-        seat, own = (Seat(PERSON, None), [PERSON]) if each == PERSON else seat_of(each, game, models, conf)
-        if each != PERSON:
+    for entrant in entrants:
+        if entrant != PERSON:
+            entrants_of(entrant, (), conf)
+        seat, identity = (Seat(PERSON, None), [PERSON]) if entrant == PERSON else seat_of(entrant, game, models, conf)
+        if entrant != PERSON:
             try_out(seat, game)
         seats.append(seat)
-        content.append(own)
+        content.append(identity)
     config = hash_of({"game": identity_of(settings), "seats": content})
     return Seating(game, tuple(seats), models, config, settings)
 
 
 def agents_for(game_name: str, conf: Path = CONF) -> dict[str, bool]:
     """The agents of conf/agent that can play a game, and whether each asks a model."""
-    found, game = {}, load("game", game_name, conf)
+    agents, game = {}, load("game", game_name, conf)
     questions = questions_of(game)
     compose_together({"agent": names("agent", conf)}, conf)
     for name in names("agent", conf):
@@ -81,8 +81,8 @@ def agents_for(game_name: str, conf: Path = CONF) -> dict[str, bool]:
                     require_fit(name, player, game, view)
             else:
                 try_out(Seat(name, player), game)
-            found[name] = asks
-    return found
+            agents[name] = asks
+    return agents
 
 
 def models_for(game_name: str, conf: Path = CONF) -> list[str]:
@@ -102,5 +102,5 @@ def models_for(game_name: str, conf: Path = CONF) -> list[str]:
 def _policies(conf: Path) -> dict[str, Any]:
     """The scripts that the stand-ins of conf/model speak for; None for models that are real."""
     compose_together({"model": names("model", conf)}, conf)
-    found = {name: load("model", name, conf) for name in names("model", conf)}
-    return {name: model.policy if isinstance(model, StandIn) else None for name, model in found.items()}
+    models = {name: load("model", name, conf) for name in names("model", conf)}
+    return {name: model.policy if isinstance(model, StandIn) else None for name, model in models.items()}

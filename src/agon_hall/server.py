@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import uvicorn
@@ -34,10 +33,6 @@ from agon_hall.tables import DAYS, Hall
 PASSWORD = "AGON_PASSWORD"
 """The environment variable with the password for everything but seats and what is public."""
 LOOPBACK = ("127.0.0.1", "localhost")
-LINES, KINDS = 20, 1000
-"""Lines of one kind in the log in a minute, and kinds that are told apart."""
-WIDE, LONG = 500, 4000
-"""Letters of a line in the log, and of one entry: of a longer one its beginning and its end, where the error is."""
 MODULES = (web, access, lobby, seat, watching, study_pages)
 """Where the pages are: each has a list `routes`."""
 
@@ -46,20 +41,20 @@ log = logging.getLogger("agon_hall")
 
 def application(hall: Hall, hosts: Sequence[str] = ("*",), password: str = "", framed: bool = False) -> Starlette:
     """The pages of a hall. `hosts` are the names, HOST:PORT, by which browsers reach it; `framed`: a notebook shows them."""
-    known = Password(password, hall.days) if password else None
-    own = family_pages.desks(hall.folder)
+    login = Password(password, hall.days) if password else None
+    desks = family_pages.desks(hall.folder)
     app = Starlette(
-        routes=[*(route for module in MODULES for route in module.routes), *family_pages.routes(own)],
+        routes=[*(route for module in MODULES for route in module.routes), *family_pages.routes(desks)],
         middleware=[
             Middleware(Firewall, hosts, framed),
             Middleware(GZipMiddleware, minimum_size=500),
-            Middleware(LoginRequired, known, own),
+            Middleware(LoginRequired, login, desks),
         ],
         exception_handlers={web.NoPage: web.refused, HTTPException: _missing, Exception: _failed},
     )
     app.state.hall = hall
-    app.state.links = web.LINKS + tuple((name.capitalize(), f"/{name}") for name in own)
-    app.state.password, app.state.once = known, OrderedDict()
+    app.state.links = web.LINKS + tuple((name.capitalize(), f"/{name}") for name in desks)
+    app.state.password, app.state.once = login, OrderedDict()
     app.state.newcomers = Throttle(*COMERS)
     app.state.stopping, app.state.streams = asyncio.Event(), set()
     app.state.studies = study_pages.Studies(hall, app.state.stopping)
@@ -137,39 +132,11 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-class _Plain(logging.Formatter):
-    """Nothing of what follows a question mark, where keys are, nor what moves a terminal; and no more than LONG letters."""
+class _LogFormatter(logging.Formatter):
+    """Leaves out what follows a question mark, where keys are, and shows what moves a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
-        said = re.sub(r"\?\S*", "?...", super().format(record))
-        lines = said.split("\n")
-        said = "\n".join(
-            each[:WIDE] + f" [... {len(each) - WIDE:,} letters ...]" * (len(each) > WIDE) for each in lines
-        )
-        if len(said) > LONG:
-            said = f"{said[: LONG // 2]} [... {len(said) - LONG:,} letters ...] {said[-LONG // 2 :]}"
-        return visible(said)
-
-
-class _Quiet(logging.Filter):
-    """Nothing too often."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._said: dict[str, list[float]] = {}
-        """Kind of line -> how many such lines were not written lately, and when others were in the last minute."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        now, kind = monotonic(), f"{record.name}/{record.msg}"[:100]
-        if len(self._said) > KINDS:
-            self._said.clear()
-        missed, *times = self._said.get(kind, [0.0])
-        times = [each for each in times if each > now - 60]
-        written = len(times) < LINES
-        self._said[kind] = [0.0, *times, now] if written else [missed + 1, *times]
-        if written and missed:
-            record.msg, record.args = f"{record.getMessage()} (and {missed:.0f} more like it)", ()
-        return written
+        return visible(re.sub(r"\?\S*", "?...", super().format(record)))
 
 
 def serve(
@@ -179,7 +146,7 @@ def serve(
     origins: Sequence[str],
     proxy: bool,
     sampling: str | None,
-    said: Callable[[str], object],
+    report: Callable[[str], object],
     days: float = DAYS,
 ) -> None:
     """Serves until it is interrupted; links hold for some `days`. Raises AgonError where it must not, or cannot, start."""
@@ -191,19 +158,19 @@ def serve(
     if folder.resolve() in (ROOT.resolve(), *ROOT.resolve().parents):
         raise AgonError("--folder must name a folder of its own, such as .agon/hall")
     hosts = [f"{address}:{port}", *_hosts(origins, port)]
-    others = [each for each in (address, *origins) if each.partition(":")[0] not in LOOPBACK] or ["a proxy"] * proxy
+    others = [number for number in (address, *origins) if number.partition(":")[0] not in LOOPBACK] or [
+        "a proxy"
+    ] * proxy
     if others and len(password) < 8:
         raise AgonError(
             f"by {others[0]} the hall can be reached by others: set {PASSWORD} in the environment, 8 letters at least"
         )
     os.umask(0o077)
     logging.basicConfig(level=logging.WARNING)
-    quiet = _Quiet()
     for handler in logging.getLogger().handlers:
-        handler.addFilter(quiet)
-        handler.setFormatter(_Plain("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        handler.setFormatter(_LogFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
 
-    said("looking up what can be played ...")
+    report("looking up what can be played ...")
     warm()
 
     async def run() -> None:
@@ -211,11 +178,13 @@ def serve(
         try:
             server = Server(hall, listening(address, port), hosts, proxy=proxy, password=password)
             if address not in LOOPBACK and not origins:
-                said("note: nobody elsewhere is served yet: --origin takes a name by which browsers reach this machine")
-            for each in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(each, server.end)
+                report(
+                    "note: nobody elsewhere is served yet: --origin takes a name by which browsers reach this machine"
+                )
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, server.end)
             where = f"http://{'localhost' if address in LOOPBACK else address}:{port}/"
-            said(f"{where} - Ctrl-C ends it; every answer is kept in {folder}")
+            report(f"{where} - Ctrl-C ends it; every answer is kept in {folder}")
             await server.run_here()
         finally:
             await hall.close()
@@ -225,9 +194,11 @@ def serve(
 
 def _hosts(origins: Sequence[str], port: int) -> list[str]:
     """Names by which browsers reach the server, each also with its port; those of http and https go without one. Raises AgonError."""
-    found = []
-    for each in origins:
-        if not re.fullmatch(r"[\w.-]+(:\d{1,5})?|\[[0-9a-fA-F:]+\](:\d{1,5})?", each, re.ASCII):
-            raise AgonError(f"--origin takes HOST or HOST:PORT, not {each!r}")
-        found += [each.removesuffix(":80").removesuffix(":443"), each] if ":" in each else [each, f"{each}:{port}"]
-    return found
+    hosts = []
+    for origin in origins:
+        if not re.fullmatch(r"[\w.-]+(:\d{1,5})?|\[[0-9a-fA-F:]+\](:\d{1,5})?", origin, re.ASCII):
+            raise AgonError(f"--origin takes HOST or HOST:PORT, not {origin!r}")
+        hosts += (
+            [origin.removesuffix(":80").removesuffix(":443"), origin] if ":" in origin else [origin, f"{origin}:{port}"]
+        )
+    return hosts

@@ -1,4 +1,4 @@
-"""A study under way in a hall: lets people in, has them meet, sees who leaves, and keeps all of it before anybody is told."""
+"""A study under way in a hall. It lets people in, matches them, notices who leaves, and stores every event before a page shows it."""
 
 import json
 import logging
@@ -17,22 +17,22 @@ import msgspec
 from agon.errors import AgonError
 from agon_hall import Refused
 from agon_hall.keys import same
-from agon_hall.language import spoken
+from agon_hall.language import translator
 from agon_hall.links import SIGNED
 from agon_hall.people import Consent, Terms
-from agon_hall.protocol import END, Cell, Study, cells, match_id, seated, words_of
+from agon_hall.protocol import END, Cell, Study, cells, match_id, seat_cell, words_of
 from agon_hall.study import (
     BEFORE,
     LATE,
     NOTED,
     Event,
     State,
-    after,
-    assigned,
-    begun_with,
+    assign_cell,
     ending,
-    folded,
+    fold_events,
+    next_state,
     require_unchanged,
+    terms_of,
 )
 from agon_hall.table import Table
 from agon_hall.tables import Hall
@@ -42,16 +42,16 @@ log = logging.getLogger("agon_hall")
 HERE = 15.0
 """Seconds after which somebody whose page is not kept up to date, as without JavaScript, must have read it again to be matched."""
 ALL = ""
-"""In the place of a participant: who is told of all."""
+"""The key of watchers who are told of all participants."""
 
 
-class Untaken(NamedTuple):
-    """What somebody has sent that could not be taken; their page shows it again, and why, until they send something else."""
+class RejectedForm(NamedTuple):
+    """A form that was refused. The page shows it again, with the reason, until the participant sends another."""
 
     stage: str
     given: Mapping[str, str] = MappingProxyType({})
     faults: Mapping[int, str] = MappingProxyType({})
-    """The place of a question -> what is the matter with its answer."""
+    """The place of a question -> the fault of its answer."""
     why: str = ""
 
 
@@ -62,11 +62,11 @@ class Session:
         self.hall, self.study, self.clock = hall, study, clock
         self.cells = {cell.name: cell for cell in cells(study)}
         words = json.dumps(msgspec.to_builtins(study.consent), ensure_ascii=False, sort_keys=True)
-        self.say = spoken(words_of(study))
+        self.say = translator(words_of(study))
         """The hall's own sentences, in the study's language."""
         self.consent = Consent(f"{study.name}-{sha256(words.encode()).hexdigest()[:8]}", words)
-        require_unchanged(study, hall.store.begun(study.name))
-        self.states: dict[str, State] = folded(study, [Event(*each) for each in hall.store.events(study.name)])
+        require_unchanged(study, hall.store.terms(study.name))
+        self.states: dict[str, State] = fold_events(study, [Event(*event) for event in hall.store.events(study.name)])
         self._places = {(s.table, s.seat): who for who, s in self.states.items() if s.seat is not None}
         """Table and seat -> who sits there; nobody else has them."""
         self.seen = dict.fromkeys(self.states, clock())
@@ -75,7 +75,7 @@ class Session:
         """Pages that each has open and that are kept up to date."""
         self.closed = set(self.states)
         """Who has closed the last of them, and opened none since."""
-        self.untaken: dict[str, Untaken] = {}
+        self.rejected: dict[str, RejectedForm] = {}
         """What each has sent last, where it could not be taken."""
         self.watching: dict[str, set[Callable[[], object]]] = defaultdict(set)
         """Told of what changes for a participant; those of ALL, of anything and of time."""
@@ -91,7 +91,7 @@ class Session:
     # --- keys
 
     def key(self, who: str) -> str:
-        """What opens a participant's pages; nobody can guess it."""
+        """The key to a participant's pages."""
         return self.hall.keys.of("participant", who)
 
     def at(self, who: str) -> str:
@@ -116,10 +116,10 @@ class Session:
         return who if who in self.states else None
 
     def code(self, who: str) -> str | None:
-        """The completion code; None where they are given none, or not yet."""
+        """The completion code; None if there is none, or not yet."""
         kind = ending(self.study, self.states[who])
-        own = self.hall.keys.signature(f"code/{kind}/{who}", 10).upper()
-        return kind and self.study.finish.codes.get(kind, own)
+        default = self.hall.keys.signature(f"code/{kind}/{who}", 10).upper()
+        return kind and self.study.finish.codes.get(kind, default)
 
     # --- what people do
 
@@ -131,7 +131,7 @@ class Session:
         """Who comes by a link: the same participant as the last time, however often and wherever it is opened. Raises Refused."""
         who = self.hall.store.participant(self.study.name, source, pid)
         if who not in self.states:
-            self.hall.store.begin(self.study.name, msgspec.json.encode(begun_with(self.study)).decode())
+            self.hall.store.keep_terms(self.study.name, msgspec.json.encode(terms_of(self.study)).decode())
             self.do(who, "arrived", source=source)
         self.saw(who)
         return who
@@ -149,7 +149,7 @@ class Session:
         """Whether a page of theirs is open."""
         return self.pages[who] > 0
 
-    def _waits(self, who: str, cell: Cell, now: float) -> bool:
+    def _is_waiting(self, who: str, cell: Cell, now: float) -> bool:
         """Whether they can be matched in a cell: in its lobby, with the page open."""
         state, recent = self.states[who], now - self.seen.get(who, 0.0) <= HERE and who not in self.closed
         return state.stage == "lobby" and state.cell == cell.name and (self.here(who) or recent)
@@ -157,31 +157,31 @@ class Session:
     def do(self, who: str, kind: str, **detail: Any) -> State:
         """Something happens to a participant; it is kept when this returns. Raises Refused, and changes nothing, if it cannot."""
         if kind == "consented":
-            after(self.study, self.states[who], Event(who, 0.0, kind, {"cell": ""}))  # may they, at all?
-            cell = assigned(self.study, list(self.cells.values()), self.states)
+            next_state(self.study, self.states[who], Event(who, 0.0, kind, {"cell": ""}))  # may they, at all?
+            cell = assign_cell(self.study, list(self.cells.values()), self.states)
             kind, detail = ("full", {}) if cell is None else (kind, {"cell": cell, "version": self.consent.version})
-        self._all([Event(who, self.clock(), kind, detail)])
+        self._record([Event(who, self.clock(), kind, detail)])
         if kind == "withdrew" and (table := self.table(who)) is not None:
             table.drop(self._seat(who))
         return self.states[who]
 
-    def _all(self, events: Sequence[Event]) -> None:
+    def _record(self, events: Sequence[Event]) -> None:
         """Keeps events, all or none."""
-        states = [after(self.study, self.states.get(event.participant, State()), event) for event in events]
+        states = [next_state(self.study, self.states.get(event.participant, State()), event) for event in events]
         try:
-            self.hall.store.happened(self.study.name, [(*event[:3], dict(event.detail)) for event in events])
+            self.hall.store.add_events(self.study.name, [(*event[:3], dict(event.detail)) for event in events])
         except AgonError:
             raise Refused("This could not be kept, and has not been done. Please try again in a moment.") from None
         for event, state in zip(events, states, strict=True):
             self.states[event.participant] = state
             if state.seat is not None:
                 self._places[state.table, state.seat] = event.participant
-        for each in {*(event.participant for event in events if event.kind != NOTED), ALL}:
-            self._changed(each)
+        for participant in {*(event.participant for event in events if event.kind != NOTED), ALL}:
+            self._notify(participant)
 
-    def _changed(self, who: str) -> None:
-        for told in list(self.watching.get(who, ())):
-            told()
+    def _notify(self, who: str) -> None:
+        for watcher in list(self.watching.get(who, ())):
+            watcher()
 
     # --- matches
 
@@ -196,9 +196,9 @@ class Session:
         return seat
 
     def tick(self) -> None:
-        """What comes with time: people meet, wait in vain, leave, and come to the end of their match."""
+        """Does what is due by now: matches people, ends vain waits, and notices who has left or finished."""
         now = self.clock()
-        self._changed(ALL)
+        self._notify(ALL)
         for who, state in list(self.states.items()):
             if self.here(who):
                 self.saw(who)
@@ -206,10 +206,10 @@ class Session:
             most = self.study.dropout.away if state.stage == "lobby" else self.study.idle
             with suppress(Refused):
                 if state.stage == "match":
-                    self._look_at(who, silent)
+                    self._check_match(who, silent)
                 elif state.stage in BEFORE and silent > most:
                     self.do(who, "left", stage=state.stage)
-        self._meet(now)
+        self._match_waiting(now)
         for who, state in list(self.states.items()):
             if state.stage == "lobby" and now - state.since > self.study.lobby.seconds:
                 with suppress(Refused):
@@ -219,14 +219,14 @@ class Session:
         """How somebody stands now: a match that is over is seen at once."""
         if self.states[who].stage == "match":
             with suppress(Refused):
-                self._look_at(who, 0.0)
+                self._check_match(who, 0.0)
         return self.states[who]
 
-    def _look_at(self, who: str, silent: float) -> None:
-        """Somebody who plays: is the match over, are they still there?"""
+    def _check_match(self, who: str, silent: float) -> None:
+        """Records whether the match of a participant is over, or they have left it."""
         table, seat = self.table(who), self._seat(who)
         if table is not None and table.status == "waiting":  # as the server was killed just then
-            self._sits(table, seat)
+            self._take_seat(table, seat)
         if table is None or table.status in ("closed", "stopped"):
             if table is not None and table.status == "stopped":
                 table.give_up(table.why)  # nobody waits until somebody lets it go on
@@ -235,47 +235,49 @@ class Session:
         elif table.status == "over" and table.state is not None:
             self.do(who, "finished", points=table.totals[seat], whole=True)
         elif silent > self.study.dropout.away:
-            self._dropped(who, "away")
+            self._drop(who, "away")
 
-    def _dropped(self, who: str, how: str) -> None:
+    def _drop(self, who: str, how: str) -> None:
         table, seat = self.table(who), self._seat(who)
         self.do(who, "dropped", how=how)
         if table is not None:
             table.drop(seat)
 
-    def _meet(self, now: float) -> None:
+    def _match_waiting(self, now: float) -> None:
         """Those who wait sit down as soon as there are enough, the longest-waiting first; their seats are drawn."""
         for cell in self.cells.values():
-            waiting = sorted((state.since, who) for who, state in self.states.items() if self._waits(who, cell, now))
+            waiting = sorted(
+                (state.since, who) for who, state in self.states.items() if self._is_waiting(who, cell, now)
+            )
             while len(waiting) >= len(cell.people):
                 group, waiting = waiting[: len(cell.people)], waiting[len(cell.people) :]
                 try:
-                    self._sit(cell, [who for _, who in group])
+                    self._open_match(cell, [who for _, who in group])
                 except AgonError as error:  # they wait, and are paid for it
                     log.error("study %s: no match of %s can begin: %s", self.study.name, cell.name, error)
 
-    def _sit(self, cell: Cell, group: list[str]) -> None:
+    def _open_match(self, cell: Cell, group: list[str]) -> None:
         number = len({state.match for state in self.states.values() if state.cell == cell.name and state.match})
         match = match_id(self.study, cell, number)
         Random(match).shuffle(group)
-        made = next(
+        table_id = next(
             (row.id for row in self.hall.store.tables() if row.match == match), ""
         )  # by a server that was killed
-        table = self.hall.find(made)
+        table = self.hall.find(table_id)
         if table is None:
             budget = msgspec.to_builtins(self.study.budget)
             table = self.hall.open(
                 cell.game, cell.entrants, self.study.seconds, budget, match, cell.aids, True, self.consent
             )
         now, where = self.clock(), {"table": table.id, "match": match}
-        self._all(
+        self._record(
             [Event(who, now, "matched", where | {"seat": seat}) for seat, who in zip(cell.people, group, strict=True)]
         )
         self._attach(table)
         for seat in cell.people:
-            self._sits(table, seat)
+            self._take_seat(table, seat)
 
-    def _sits(self, table: Table, seat: int) -> None:
+    def _take_seat(self, table: Table, seat: int) -> None:
         with suppress(Refused):  # it does already
             table.sit(seat, "Participant")
 
@@ -294,7 +296,7 @@ class Session:
         def dropped(seat: int) -> None:
             with suppress(Refused):  # the next answer that does not come tells it again
                 if plays(seat):
-                    self._dropped(sitting[seat], LATE)
+                    self._drop(sitting[seat], LATE)
                 table.drop(seat)  # also of who is out already, where nothing could be written then
 
         def saw(seat: int, opened: int) -> None:
@@ -309,7 +311,7 @@ class Session:
         script = None
         if self.study.dropout.then != END:
             cell = Cell("", table.row.game, (self.study.dropout.then,) * table.game.seats, (), 0)
-            script = seated(self.study, cell).seats[0]
+            script = seat_cell(self.study, cell).seats[0]
         table.terms = Terms(
             self.consent,
             say=self.say,

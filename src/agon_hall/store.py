@@ -16,7 +16,7 @@ from agon.paths import shown
 BUSY = 100
 """Milliseconds for which everybody waits where another program has locked the file."""
 TABLES, OWN = "tables.sqlite", {"secret", "serve.lock", "annotations"}
-"""What tells the folder of a hall from others, and what may be in it before."""
+"""The file by which a folder of a hall is known, and the names that a new folder may contain already."""
 SCHEMA = """
 create table if not exists tables (
     id text primary key, match text unique not null, game text not null, entrants text not null, seconds real,
@@ -86,7 +86,7 @@ class Person(NamedTuple):
     away: bool
 
 
-class Kept(NamedTuple):
+class StoredAnswer(NamedTuple):
     """One answer of a seat, as it was accepted."""
 
     number: int
@@ -124,20 +124,20 @@ class Store:
         try:
             if (
                 folder.is_dir()
-                and (there := {each.name for each in folder.iterdir()} - OWN)
+                and (others := {each.name for each in folder.iterdir()} - OWN)
                 and not (folder / TABLES).exists()
             ):
                 raise AgonError(
-                    f"{shown(folder)} holds other files, such as {min(there)}: name an empty folder or a new one, for its owner alone"
+                    f"{shown(folder)} holds other files, such as {min(others)}: name an empty folder or a new one, for its owner alone"
                 )
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o700)
             self._lock.acquire(timeout=0)
             self._db = sqlite3.connect(folder / TABLES, isolation_level=None, check_same_thread=False)
             self._db.executescript(f"pragma journal_mode=wal; pragma synchronous=full; {SCHEMA}")
-            there = {column[1] for column in self._db.execute("pragma table_info(tables)")}
+            others = {column[1] for column in self._db.execute("pragma table_info(tables)")}
             for column, kind in {"aids": "text", "everybody": "integer not null default 0"}.items():
-                if column not in there:  # a file of an earlier version
+                if column not in others:  # a file of an earlier version
                     self._db.execute(f"alter table tables add column {column} {kind}")
             self._db.execute(f"pragma busy_timeout={BUSY}")
             self._path, self._file = folder / TABLES, (folder / TABLES).stat().st_ino
@@ -173,11 +173,14 @@ class Store:
 
     def add(self, row: TableRow, consent: str, words: str) -> None:
         """A new table, and the text that people at it agree to."""
-        made = row._replace(made=row.made or time())._asdict()
-        made |= {name: None if made[name] is None else json.dumps(made[name]) for name in AS_JSON}
+        columns = row._replace(made=row.made or time())._asdict()
+        columns |= {name: None if columns[name] is None else json.dumps(columns[name]) for name in AS_JSON}
         self._write(
             ("insert or ignore into consents values (?, ?)", [(consent, words)]),
-            (f"insert into tables ({', '.join(made)}) values ({', '.join('?' * len(made))})", [tuple(made.values())]),
+            (
+                f"insert into tables ({', '.join(columns)}) values ({', '.join('?' * len(columns))})",
+                [tuple(columns.values())],
+            ),
         )
 
     def tables(self) -> list[TableRow]:
@@ -191,61 +194,68 @@ class Store:
     def _tables(self, which: str, *given: str) -> list[TableRow]:
         rows = self._read(f"select {', '.join(TableRow._fields)} from tables {which}", *given)
         try:
-            found = [dict(zip(TableRow._fields, row, strict=True)) for row in rows]
-            for row in found:
+            tables = [dict(zip(TableRow._fields, row, strict=True)) for row in rows]
+            for row in tables:
                 row |= {name: row[name] and json.loads(row[name]) for name in AS_JSON}
                 row |= {"entrants": tuple(row["entrants"]), "everybody": bool(row["everybody"])}
                 row["aids"] = None if row["aids"] is None else tuple(row["aids"])
-            return [TableRow(**row) for row in found]
+            return [TableRow(**row) for row in tables]
         except ValueError as error:
             raise AgonError(f"{shown(self._path)} cannot be read: {error}") from None
 
-    def ended(self, table: str, status: str, why: str = "") -> None:
-        """The table stands otherwise than before."""
+    def set_status(self, table: str, status: str, why: str = "") -> None:
+        """Stores the status of a table."""
         self._write(("update tables set status = ?, why = ? where id = ?", [(status, why, table)]))
 
     def spent(self, table: str, spent: dict[str, float]) -> None:
-        """What the table's models have cost so far."""
+        """Stores the cost of a table's models so far."""
         self._write(("update tables set spent = ? where id = ?", [(json.dumps(spent), table)]))
 
     def allow(self, table: str, budget: dict[str, float | None]) -> None:
-        """Another budget for a table."""
+        """Stores another budget for a table."""
         self._write(("update tables set budget = ? where id = ?", [(json.dumps(budget), table)]))
 
     def sit(self, table: str, seat: int, name: str, consent: str) -> bool:
-        """Somebody sits down; False when the seat is taken."""
+        """Stores who sits at a seat; False if the seat is taken."""
         columns, row = "place, seat, name, consent, since", (table, seat, name, consent, time())
         return self._write((f"insert or ignore into people ({columns}) values (?, ?, ?, ?, ?)", [row])) == 1
 
     def away(self, table: str, seat: int, away: bool) -> None:
-        """Somebody leaves the seat for a time, or comes back."""
+        """Stores that somebody leaves the seat for a time, or comes back."""
         self._write(("update people set away = ? where place = ? and seat = ?", [(away, table, seat)]))
 
     def people(self, table: str) -> dict[int, Person]:
-        """Who sits where."""
+        """The people of a table by seat."""
         rows = self._read("select seat, name, consent, away from people where place = ? order by seat", table)
         return {seat: Person(name, consent, bool(away)) for seat, name, consent, away in rows}
 
-    def keep(self, table: str, seat: int, answers: Sequence[Kept]) -> None:
+    def keep(self, table: str, seat: int, answers: Sequence[StoredAnswer]) -> None:
         """Accepts answers of a seat, all or none, in the place of any with the same numbers; on disk when this returns.
 
         Raises Blocked, and keeps none, where that cannot be.
         """
         rows = [
-            (table, seat, *each[:3], None if each.action is None else json.dumps(each.action), *each[4:], time())
-            for each in answers
+            (
+                table,
+                seat,
+                *answer[:3],
+                None if answer.action is None else json.dumps(answer.action),
+                *answer[4:],
+                time(),
+            )
+            for answer in answers
         ]
         self._write(("insert or replace into answers values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows))
 
-    def answer(self, table: str, seat: int, number: int) -> Kept | None:
+    def answer(self, table: str, seat: int, number: int) -> StoredAnswer | None:
         """The accepted answer to a seat's question; None when there is none. Raises AgonError for a damaged one."""
         which = "from answers where place = ? and seat = ? and number = ?"
-        found = self._read(f"select {', '.join(Kept._fields)} {which}", table, seat, number)
-        if not found:
+        rows = self._read(f"select {', '.join(StoredAnswer._fields)} {which}", table, seat, number)
+        if not rows:
             return None
-        kept = Kept(*found[0])
+        answer = StoredAnswer(*rows[0])
         try:
-            return kept if kept.action is None else kept._replace(action=json.loads(kept.action))
+            return answer if answer.action is None else answer._replace(action=json.loads(answer.action))
         except (ValueError, TypeError, RecursionError):
             raise AgonError(
                 f"{shown(self._path)} is damaged: answer {number} of seat {seat} at table {table} cannot be read"
@@ -259,35 +269,35 @@ class Store:
     # --- studies
 
     def participant(self, study: str, source: str, pid: str) -> str:
-        """The id, which says nothing, of who came from a source under a name of theirs; a new one who has never come."""
+        """The random id of a participant by source and name; a new id for somebody who has never come."""
         which = "select id from participants where study = ? and source = ? and pid = ?"
-        if not (found := self._read(which, study, source, pid)):
+        if not (rows := self._read(which, study, source, pid)):
             self._write(("insert into participants values (?, ?, ?, ?)", [(secrets.token_hex(8), study, source, pid)]))
-            found = self._read(which, study, source, pid)
-        return str(found[0][0])
+            rows = self._read(which, study, source, pid)
+        return str(rows[0][0])
 
     def sources(self, study: str) -> dict[str, tuple[str, str]]:
-        """Participant -> source and name there: what must not leave this file."""
+        """Participant -> source and name there. These must not leave this file."""
         rows = self._read("select id, source, pid from participants where study = ?", study)
         return {id_: (source, pid) for id_, source, pid in rows}
 
-    def happened(self, study: str, events: Sequence[tuple[str, float, str, dict[str, Any]]]) -> None:
+    def add_events(self, study: str, events: Sequence[tuple[str, float, str, dict[str, Any]]]) -> None:
         """Keeps events (participant, when, kind, detail), all or none; on disk when this returns."""
         rows = [(study, who, at, kind, json.dumps(detail)) for who, at, kind, detail in events]
         self._write(("insert into events (study, participant, at, kind, detail) values (?, ?, ?, ?, ?)", rows))
 
     def events(self, study: str) -> list[tuple[str, float, str, dict[str, Any]]]:
-        """All that happened in a study, in its order."""
+        """The events of a study, in their order."""
         rows = self._read("select participant, at, kind, detail from events where study = ? order by number", study)
         return [(who, at, kind, json.loads(detail)) for who, at, kind, detail in rows]
 
-    def begun(self, study: str) -> str | None:
+    def terms(self, study: str) -> str | None:
         """The terms under which people began it; None where nobody has, or the file is of an earlier version."""
         if not self._read("select 1 from sqlite_master where name = 'begun'"):
             return None
         return next((terms for (terms,) in self._read("select terms from begun where study = ?", study)), None)
 
-    def begin(self, study: str, terms: str) -> None:
+    def keep_terms(self, study: str, terms: str) -> None:
         """Keeps the terms under which people begin it, the first ones for good."""
         self._write(("insert or ignore into begun values (?, ?)", [(study, terms)]))
 
@@ -302,5 +312,5 @@ class Store:
 
 
 def _why(error: Exception) -> str:
-    """What stands in the way, in words."""
+    """The cause of a failure, in words."""
     return str(error) or "there is no more memory"

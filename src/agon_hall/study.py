@@ -9,7 +9,7 @@ import msgspec
 
 from agon.errors import AgonError
 from agon_hall import Refused
-from agon_hall.protocol import Asked, Cell, Dropout, Group, Lobby, Pay, Quiz, Study
+from agon_hall.protocol import Cell, Dropout, FormQuestion, Group, Lobby, Pay, Quiz, Study
 
 Stage = Literal["consent", "instructions", "quiz", "lobby", "match", "survey", "debrief", "out"]
 LONG = 2000
@@ -26,14 +26,14 @@ WHY = {
     "dropped": "You were away from the match for too long, so it went on without you.",
     "late": "Your answers did not come in time too often, so the match went on without you.",
 }
-"""Why somebody is out, in words for them."""
+"""The reasons for which somebody is out, in words for participants."""
 FAULTS = {
     "missing": "Please answer this question.",
     "other": "Please choose one of the answers.",
     "long": "This answer is too long.",
     "wrong": "This is not right.",
 }
-"""What may be the matter with an answer, in words for them."""
+"""The faults of answers, in words for participants."""
 STEPS = {
     "consent": "Consent",
     "instructions": "Rules",
@@ -92,9 +92,9 @@ class Event(NamedTuple):
     detail: Mapping[str, Any]
 
 
-def after(study: Study, state: State, event: Event) -> State:
-    """How somebody stands after one more event. Raises Refused for what cannot happen at this stage; nothing has changed then."""
-    kind, told, stage = event.kind, event.detail, state.stage
+def next_state(study: Study, state: State, event: Event) -> State:
+    """The state of a participant after one more event. Raises Refused for an event that cannot happen at this stage."""
+    kind, detail, stage = event.kind, event.detail, state.stage
 
     def to(stage: Stage, **more: Any) -> State:
         return msgspec.structs.replace(state, stage=stage, since=event.at, **more)
@@ -111,49 +111,49 @@ def after(study: Study, state: State, event: Event) -> State:
         case "consent", "declined" | "full":
             return to("out", why=kind)
         case "consent", "consented":
-            return to("instructions", cell=told["cell"])
+            return to("instructions", cell=detail["cell"])
         case "instructions", "read":
             return to("quiz") if study.quiz.questions else to("lobby")
         case "quiz", "answered":
-            if told["right"]:
+            if detail["right"]:
                 return to("lobby", tries=state.tries + 1)
             if state.tries + 1 >= study.quiz.attempts:
                 return to("out", why="screened", tries=state.tries + 1)
             return msgspec.structs.replace(state, tries=state.tries + 1)
         case "lobby", "matched":
-            return to("match", table=told["table"], match=told["match"], seat=told["seat"])
+            return to("match", table=detail["table"], match=detail["match"], seat=detail["seat"])
         case "lobby", "unmatched":
             return to("out", why="unmatched")
         case "match", "finished":
-            found = {"points": float(told["points"]), "whole": bool(told["whole"])}
-            return to("survey", **found) if study.survey else to("debrief", **found)
+            result = {"points": float(detail["points"]), "whole": bool(detail["whole"])}
+            return to("survey", **result) if study.survey else to("debrief", **result)
         case "match", "dropped":
-            return to("out", why="late" if told.get("how") == LATE else "dropped")
+            return to("out", why="late" if detail.get("how") == LATE else "dropped")
         case "survey", "answered":
-            return to("debrief", failed=tuple(told["failed"]))
+            return to("debrief", failed=tuple(detail["failed"]))
     raise Refused("This cannot be done now: the page shows what comes next.")
 
 
 def course(study: Study, events: Sequence[Event]) -> Iterator[tuple[Event, State, State]]:
-    """Every event, in its order, and how its participant stood before and after it.
+    """Every event in its order, with the state of its participant before and after it.
 
     Raises AgonError where it does not fit the study's file.
     """
-    found: dict[str, State] = {}
+    states: dict[str, State] = {}
     for event in events:
-        before = found.get(event.participant, State())
+        before = states.get(event.participant, State())
         try:
-            found[event.participant] = after(study, before, event)
+            states[event.participant] = next_state(study, before, event)
         except Refused:
             raise AgonError(
                 f"conf/study/{study.name}.yaml does not fit what has happened in this study: somebody at stage {before.stage} "
                 f"has `{event.kind}`. Put back what was changed in it since people came, or give the study another name"
             ) from None
-        yield event, before, found[event.participant]
+        yield event, before, states[event.participant]
 
 
-def folded(study: Study, events: Sequence[Event]) -> dict[str, State]:
-    """Participant -> how they stand after all that happened."""
+def fold_events(study: Study, events: Sequence[Event]) -> dict[str, State]:
+    """Participant -> their state after all events."""
     return {event.participant: state for event, _, state in course(study, events)}
 
 
@@ -165,73 +165,73 @@ def taken(states: Collection[State]) -> Counter[str]:
     )
 
 
-def assigned(study: Study, cells: Sequence[Cell], states: Mapping[str, State]) -> str | None:
+def assign_cell(study: Study, cells: Sequence[Cell], states: Mapping[str, State]) -> str | None:
     """The cell of the next participant; None where all are full.
 
     First a match that some wait for is filled. Else the draw is among the cells that have the fewest whole matches, so that these
     differ by at most one while nobody leaves. The draw depends on the study and on how many have been assigned, not on who comes.
     """
-    held = taken(states.values())
-    free = [cell for cell in cells if held[cell.name] < cell.quota]
-    if begun := [cell for cell in free if held[cell.name] % len(cell.people)]:
-        free = begun
+    places = taken(states.values())
+    free = [cell for cell in cells if places[cell.name] < cell.quota]
+    if incomplete := [cell for cell in free if places[cell.name] % len(cell.people)]:
+        free = incomplete
     else:
-        fewest = min((held[cell.name] // len(cell.people) for cell in free), default=0)
-        free = [cell for cell in free if held[cell.name] // len(cell.people) == fewest]
-    known = sum(bool(state.cell) for state in states.values())
-    return Random(f"{study.name}/{known}").choice(free).name if free else None
+        fewest = min((places[cell.name] // len(cell.people) for cell in free), default=0)
+        free = [cell for cell in free if places[cell.name] // len(cell.people) == fewest]
+    assigned = sum(bool(state.cell) for state in states.values())
+    return Random(f"{study.name}/{assigned}").choice(free).name if free else None
 
 
-def faults(questions: Sequence[Asked], answers: Mapping[str, str]) -> dict[int, str]:
+def faults(questions: Sequence[FormQuestion], answers: Mapping[str, str]) -> dict[int, str]:
     """Which answers of a form cannot be taken, and why; `answers` by the place of their question."""
-    found = {}
-    for place, asked in enumerate(questions):
-        given = answers.get(str(place), "")
-        if not given.strip():
-            if not asked.optional:
-                found[place] = FAULTS["missing"]
-        elif asked.options and given not in asked.options:
-            found[place] = FAULTS["other"]
-        elif len(given) > LONG:
-            found[place] = FAULTS["long"]
-    return found
+    faults_by_place = {}
+    for place, question in enumerate(questions):
+        answer = answers.get(str(place), "")
+        if not answer.strip():
+            if not question.optional:
+                faults_by_place[place] = FAULTS["missing"]
+        elif question.options and answer not in question.options:
+            faults_by_place[place] = FAULTS["other"]
+        elif len(answer) > LONG:
+            faults_by_place[place] = FAULTS["long"]
+    return faults_by_place
 
 
-def wrong(questions: Sequence[Asked], answers: Mapping[str, str]) -> list[str]:
+def wrong_questions(questions: Sequence[FormQuestion], answers: Mapping[str, str]) -> list[str]:
     """The questions that have a right answer, and were given another."""
     return [
-        each.ask
-        for place, each in enumerate(questions)
-        if each.right is not None and answers.get(str(place), "") != each.right
+        question.ask
+        for place, question in enumerate(questions)
+        if question.right is not None and answers.get(str(place), "") != question.right
     ]
 
 
-class Begun(msgspec.Struct, frozen=True):
-    """What of a study's file must stay as it is once people have come, or what they did and are owed would mean something else."""
+class FixedTerms(msgspec.Struct, frozen=True):
+    """The settings that must not change once people have come, because their data and pay depend on them."""
 
     cells: dict[str, Group]
     """Without quotas."""
     quiz: Quiz
-    survey: list[Asked]
+    survey: list[FormQuestion]
     pay: Pay
     dropout: Dropout
     lobby: Lobby
     seconds: float
 
 
-def begun_with(study: Study) -> Begun:
-    """Those of a study's file."""
+def terms_of(study: Study) -> FixedTerms:
+    """The fixed terms in a study's file."""
     cells = {name: msgspec.structs.replace(group, quota=1) for name, group in study.cells.items()}
-    return Begun(cells, study.quiz, study.survey, study.pay, study.dropout, study.lobby, study.seconds)
+    return FixedTerms(cells, study.quiz, study.survey, study.pay, study.dropout, study.lobby, study.seconds)
 
 
-def require_unchanged(study: Study, begun: str | None) -> None:
+def require_unchanged(study: Study, terms: str | None) -> None:
     """Raises AgonError where the file says something else than when people began (as JSON; None: unknown). It may have more cells."""
-    if begun is None:
+    if terms is None:
         return
-    now = begun_with(study)
+    now = terms_of(study)
     try:
-        then = msgspec.json.decode(begun, type=Begun)
+        then = msgspec.json.decode(terms, type=FixedTerms)
     except msgspec.MsgspecError as error:
         raise AgonError(f"study {study.name} was begun with another version of agon: {error}") from None
     now = msgspec.structs.replace(now, cells={name: now.cells.get(name) for name in then.cells})
@@ -243,7 +243,7 @@ def require_unchanged(study: Study, begun: str | None) -> None:
 
 
 def _changed(where: str, then: Any, now: Any) -> Iterator[str]:
-    """What is different, and what it was."""
+    """The settings that differ, with their former values."""
     if isinstance(then, dict) and isinstance(now, dict):
         for name in then:
             yield from _changed(f"{where}.{name}".strip("."), then[name], now.get(name))
@@ -283,8 +283,10 @@ def ending(study: Study, state: State) -> Literal["complete", "screened", "unmat
 
 def exclusions(state: State, partner_left: bool = False) -> list[str]:
     """Why an analysis may leave somebody out, in the words of participants.csv."""
-    found = (
+    reasons = (
         [f"out: {state.why}"] if state.why else [f"not at the end: {state.stage}"] if state.stage != "debrief" else []
     )
-    found += ["another left the match"] if partner_left and not state.left_match else []
-    return found + (["match ended early"] if not state.whole else []) + [f"attention: {each}" for each in state.failed]
+    reasons += ["another left the match"] if partner_left and not state.left_match else []
+    return (
+        reasons + (["match ended early"] if not state.whole else []) + [f"attention: {check}" for check in state.failed]
+    )

@@ -22,12 +22,25 @@ from agon_hall import Refused
 from agon_hall.access import Throttle
 from agon_hall.firewall import address
 from agon_hall.links import SIGNED, participant_in
-from agon_hall.protocol import Asked, Cell, Study, study
+from agon_hall.protocol import Cell, FormQuestion, Study, study
 from agon_hall.rules import rules_text
-from agon_hall.session import ALL, Session, Untaken
-from agon_hall.study import BEFORE, FAULTS, LONG, NOTED, STEPS, WHY, State, earned, ending, faults, taken, wrong
+from agon_hall.session import ALL, RejectedForm, Session
+from agon_hall.study import (
+    BEFORE,
+    FAULTS,
+    LONG,
+    NOTED,
+    STEPS,
+    WHY,
+    State,
+    earned,
+    ending,
+    faults,
+    taken,
+    wrong_questions,
+)
 from agon_hall.tables import Hall
-from agon_hall.web import NoPage, live, posted, render, routes_of, safe, sent_on, streams
+from agon_hall.web import NoPage, live, read_form, redirect, render, routes_of, safe, streams
 
 log = logging.getLogger("agon_hall")
 
@@ -37,7 +50,7 @@ TICK = 1.0
 """Seconds after which it is looked who has come, left and finished."""
 
 
-def read_anew(name: str) -> Study:
+def reload_study(name: str) -> Study:
     """A study's file as it is now: it may have been mended. Raises AgonError."""
     if name in names("study"):
         forget_files()
@@ -64,10 +77,10 @@ class Studies:
         """The session of a study. Raises AgonError where there is none, or it cannot be run; its matches wait then."""
         if name not in self.sessions:
             try:
-                self.sessions[name] = Session(self._hall, read_anew(name))
+                self.sessions[name] = Session(self._hall, reload_study(name))
             except AgonError as error:
-                for _, _, kind, told in self._hall.store.events(name):
-                    if kind == "matched" and (table := self._hall.tables.get(told["table"])) is not None:
+                for _, _, kind, detail in self._hall.store.events(name):
+                    if kind == "matched" and (table := self._hall.tables.get(detail["table"])) is not None:
                         table.hold(str(error))
                 raise
         self._begin()
@@ -104,10 +117,10 @@ class Studies:
 
 def _session(request: Request) -> Session:
     """The study of an address. Raises NoPage where there is none, or it cannot be run just now."""
-    name, known = request.path_params["study"], request.app.state.studies
+    name, studies = request.path_params["study"], request.app.state.studies
     try:
-        found: Session = known.session(name)
-        return found
+        session: Session = studies.session(name)
+        return session
     except AgonError as error:
         if name in names("study") or name in request.app.state.hall.store.studies():
             why = "What you did is kept. Please tell who invited you, or try again later."
@@ -139,7 +152,7 @@ async def join(request: Request) -> Response:
                 logged = "too many who come for the first time"
                 raise NoPage(session.study.title, why, HTTPStatus.TOO_MANY_REQUESTS, logged)
             newcomers.count(here)
-        return sent_on(session.at(session.join(*came)))
+        return redirect(session.at(session.join(*came)))
     except AgonError as error:
         why = session.say("You cannot be let in just now. Please open the link again in a moment.")
         raise NoPage(session.study.title, why, HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from None
@@ -169,24 +182,24 @@ async def page(request: Request) -> Response:
     session, who = _found(request)
     session.saw(who)
     if request.method == "POST":
-        sent, found = dict(await posted(request)), dict[str, Any]()
+        sent, rejection = dict(await read_form(request)), dict[str, Any]()
         try:
-            if faulty := submitted(session, who, sent):
+            if faults_by_place := submit(session, who, sent):
                 given = {str(place): sent.get(str(place), "")[: LONG + 1] for place in range(len(sent))}
-                found = {"given": given, "faults": faulty}
+                rejection = {"given": given, "faults": faults_by_place}
         except Refused as refused:
-            found = {"why": str(refused)}
-        session.untaken[who] = Untaken(session.states[who].stage, **found)
-        return sent_on(session.at(who))  # also with what was not taken, so that going back and reloading send nothing
+            rejection = {"why": str(refused)}
+        session.rejected[who] = RejectedForm(session.states[who].stage, **rejection)
+        return redirect(session.at(who))  # also with what was not taken, so that going back and reloading send nothing
     state = session.look(who)
-    untaken = session.untaken.get(who, Untaken(state.stage))
+    untaken = session.rejected.get(who, RejectedForm(state.stage))
     if untaken.stage != state.stage:
-        untaken = Untaken(state.stage)
+        untaken = RejectedForm(state.stage)
     table = session.table(who) if state.stage == "match" else None
     leaving = "leave" in request.query_params and state.stage not in ("out", "debrief")
     if table is not None and not leaving and not streams(request):
-        return sent_on(f"/seat?key={session.hall.keys.of('seat', table.id, state.seat)}")
-    context = shown(session, who, state) | {"untaken": untaken, "leaving": leaving}
+        return redirect(f"/seat?key={session.hall.keys.of('seat', table.id, state.seat)}")
+    context = participant_context(session, who, state) | {"untaken": untaken, "leaving": leaving}
     here = request.query_params.get("stage", state.stage) if streams(request) else state.stage
 
     def draw() -> dict[str, Any]:
@@ -203,7 +216,7 @@ async def page(request: Request) -> Response:
     return live(request, "study.html", title, draw, watching, context, presence=presence, stage=state.stage)
 
 
-def submitted(session: Session, who: str, given: Mapping[str, str]) -> Mapping[int, str]:
+def submit(session: Session, who: str, given: Mapping[str, str]) -> Mapping[int, str]:
     """What a participant's form says is done. Which answers are missing, by the place of their question. Raises Refused."""
     state, do = session.states[who], given.get("do", "")
     plain = {"agree": "consented", "decline": "declined", "read": "read", "withdraw": "withdrew"}
@@ -216,52 +229,60 @@ def submitted(session: Session, who: str, given: Mapping[str, str]) -> Mapping[i
     again = given.get("tries", tries) != tries  # a quiz that is sent twice, as by a reload, is one try
     if do not in ("quiz", "survey") or do != state.stage or again:
         raise Refused("This has been answered already: the page shows what comes next.")
-    asked = questions(session, state)
-    answers = {str(place): given.get(str(place), "") for place in range(len(asked))}
-    if found := faults(asked, answers):
-        session.do(who, NOTED, what="refused", form=do, questions=sorted(found))
-        return found
+    form_questions = questions(session, state)
+    answers = {str(place): given.get(str(place), "") for place in range(len(form_questions))}
+    if faults_by_place := faults(form_questions, answers):
+        session.do(who, NOTED, what="refused", form=do, questions=sorted(faults_by_place))
+        return faults_by_place
     if do == "survey":
-        session.do(who, "answered", answers=answers, failed=wrong(asked, answers))
+        session.do(who, "answered", answers=answers, failed=wrong_questions(form_questions, answers))
         return {}
-    missed = wrong(asked, answers)
-    now = session.do(who, "answered", answers=answers, right=not missed)
+    wrong = wrong_questions(form_questions, answers)
+    now = session.do(who, "answered", answers=answers, right=not wrong)
     return (
-        {place: FAULTS["wrong"] for place, each in enumerate(asked) if each.ask in missed}
+        {place: FAULTS["wrong"] for place, question in enumerate(form_questions) if question.ask in wrong}
         if now.stage == "quiz"
         else {}
     )
 
 
-def questions(session: Session, state: State) -> Sequence[Asked]:
+def questions(session: Session, state: State) -> Sequence[FormQuestion]:
     """Of the quiz before their game, or the survey."""
     if state.stage == "survey":
         return session.study.survey
     cell = session.cells.get(state.cell)  # one that is gone from the file has no game
-    return [each for each in session.study.quiz.questions if not each.games or (cell and cell.game in each.games)]
+    return [
+        question
+        for question in session.study.quiz.questions
+        if not question.games or (cell and cell.game in question.games)
+    ]
 
 
-def shown(session: Session, who: str, state: State) -> dict[str, Any]:
+def participant_context(session: Session, who: str, state: State) -> dict[str, Any]:
     """What their page shows."""
-    own, cell, code, link = session.study, session.cells.get(state.cell), session.code(who), ""
+    design, cell, code, link = session.study, session.cells.get(state.cell), session.code(who), ""
     if code:
-        source, pid = session.hall.store.sources(own.name)[who]
-        link = own.finish.links.get(source, "")  # type: ignore[call-overload]
+        source, pid = session.hall.store.sources(design.name)[who]
+        link = design.finish.links.get(source, "")  # type: ignore[call-overload]
         link = link.replace("{code}", quote(code, safe="")).replace("{pid}", quote(pid, safe=""))
     ruled = cell is not None and state.stage in ("instructions", "quiz", "lobby")
     return {
-        **{"lang": own.language, "study": own, "state": state, "code": code, "link": link},
-        "steps": {key: words for key, words in STEPS.items() if key not in skipped(own)},
+        **{"lang": design.language, "study": design, "state": state, "code": code, "link": link},
+        "steps": {key: words for key, words in STEPS.items() if key not in stages_absent(design)},
         "rules": safe(rules_of(cell)) if ruled and cell is not None else "",
         "asked": questions(session, state) if state.stage in ("quiz", "survey") else [],
         "ended": WHY.get(state.why, ""),
-        "paid": earned(own, state),
+        "paid": earned(design, state),
     }
 
 
-def skipped(own: Study) -> set[str]:
+def stages_absent(design: Study) -> set[str]:
     """The stages that a study does not have."""
-    return {name for name, asked in (("quiz", own.quiz.questions), ("survey", own.survey)) if not asked}
+    return {
+        name
+        for name, stage_questions in (("quiz", design.quiz.questions), ("survey", design.survey))
+        if not stage_questions
+    }
 
 
 @cache
@@ -269,12 +290,12 @@ def rules_of(cell: Cell) -> str:
     """The rules of a cell's game as everybody may read them, as HTML: the text that models are told."""
     game: Any = load("game", cell.game)
     _, (state, _, _), _ = started(game, 0)
-    told = rules_text(game.watch(state), game, state, noted=False)
+    rules = rules_text(game.watch(state), game, state, noted=False)
     first = game.players[0]
-    if cell.people == (0,) or first not in told:
-        return told
+    if cell.people == (0,) or first not in rules:
+        return rules
     note = f"As {first} is told. Which player you are you are told when the match begins."
-    return f'<p class="soft">{text(note)}</p>{told}'
+    return f'<p class="soft">{text(note)}</p>{rules}'
 
 
 # --- the experimenter's
@@ -284,33 +305,37 @@ async def monitor(request: Request) -> Response:
     """All studies, and of one who is where."""
     name = request.query_params.get("study", "")
     if name not in names("study"):
-        known = [(each, f"/monitor?study={quote(each)}", fault(each)) for each in names("study")]
-        return render(request, "studies.html", title="Studies", known=known)
+        studies = [(pid, f"/monitor?study={quote(pid)}", fault(pid)) for pid in names("study")]
+        return render(request, "studies.html", title="Studies", known=studies)
     try:
         session: Session = request.app.state.studies.session(name)
     except AgonError as error:
         raise NoPage("This study cannot be run", str(error), HTTPStatus.UNPROCESSABLE_ENTITY) from None
-    asked, base = request.query_params.get("number", ""), str(request.base_url).rstrip("/")
-    number = int(asked) if asked.isdecimal() and len(asked) < 9 else sum(cell.quota for cell in session.cells.values())
-    given = [base + session.link(str(each)) for each in range(1, min(max(number, 1), MOST) + 1)]
-    still: dict[str, Any] = {"given": given if session.study.signed else [], "most": MOST}
+    number_text, base = request.query_params.get("number", ""), str(request.base_url).rstrip("/")
+    number = (
+        int(number_text)
+        if number_text.isdecimal() and len(number_text) < 9
+        else sum(cell.quota for cell in session.cells.values())
+    )
+    links = [base + session.link(str(pid)) for pid in range(1, min(max(number, 1), MOST) + 1)]
+    still: dict[str, Any] = {"given": links if session.study.signed else [], "most": MOST}
     still |= {"platform": f"{base}/join/{name}?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}", "own": base + session.link("test")}
     title = f"Study: {session.study.title}"
-    return live(request, "monitor.html", title, partial(monitored, session), session.watching[ALL], still)
+    return live(request, "monitor.html", title, partial(monitor_context, session), session.watching[ALL], still)
 
 
 def fault(name: str) -> str:
     """What is wrong with a study's file; empty: nothing."""
     try:
-        read_anew(name)
+        reload_study(name)
     except AgonError as error:
         return str(error)
     return ""
 
 
-def monitored(session: Session) -> dict[str, Any]:
+def monitor_context(session: Session) -> dict[str, Any]:
     """Cells and how full they are, who is where and since when, who has left, and what all of it costs."""
-    own = session.study
+    design = session.study
     states, spent = session.states.values(), Counter[str]()
     for table in {state.table for state in states if state.table}:
         if (row := session.hall.store.table(table)) is not None:
@@ -318,12 +343,12 @@ def monitored(session: Session) -> dict[str, Any]:
     return {
         **{"session": session, "now": session.clock(), "pseudonym": session.hall.keys.pseudonym, "spent": spent},
         "under_way": Counter(state.cell for state in states if state.stage not in ("out", "debrief")),
-        "ended": Counter(state.cell for state in states if ending(own, state) == "complete"),
+        "ended": Counter(state.cell for state in states if ending(design, state) == "complete"),
         "before": Counter(state.cell for state in states if state.why and not state.match),
         "left": Counter(state.cell for state in states if state.left_match),
         "taken": taken(states),
-        "paid": [earned(own, state) for state in states],
-        "currency": own.pay.currency,
+        "paid": [earned(design, state) for state in states],
+        "currency": design.pay.currency,
     }
 
 

@@ -25,9 +25,9 @@ from agon.plan import PERSON, Match, Seat
 from agon.play import Played, play_async, table
 from agon.turns import write, write_games
 from agon_hall import Refused
-from agon_hall.people import People, asked_to
+from agon_hall.people import People, write_or_refuse
 from agon_hall.seating import PEOPLE, Seating
-from agon_hall.store import Kept, Store, TableRow
+from agon_hall.store import Store, StoredAnswer, TableRow
 
 log = logging.getLogger("agon_hall")
 
@@ -90,11 +90,11 @@ class Table(People):
         if self.held:
             raise Refused("The study of this match cannot be run: it goes on by itself when its file is mended.")
         if self.status == "waiting" and set(self.store.people(self.id)) == set(self.people):
-            self._stands("playing")
+            self._set_status("playing")
         if self.status == "stopped":
             if self.running is not None:
                 raise Refused("What is under way still comes to its end. Please try again in a moment.")
-            self._stands("playing")
+            self._set_status("playing")
         if self.status == "playing" or (self.status == "over" and self.state is None):  # the latter to be looked at
             if self.running is not None:
                 return
@@ -103,17 +103,17 @@ class Table(People):
     def give_up(self, why: str = "given up by its host") -> None:
         """Ends the match before its end; the turns until then are kept below given_up/, and answers in the store. Raises Refused."""
         if self.status != "over":
-            asked_to(self.store.ended, self.id, "closed", why)
+            write_or_refuse(self.store.set_status, self.id, "closed", why)
             self.status, self.why = "closed", why
             self._cancel(None)
             self.changed()
 
     def allow(self, budget: Mapping[str, float | None]) -> None:
         """Another budget, from the next time that the match goes on. Raises Refused."""
-        allowed = budget_of(budget)
+        allowed = parse_budget(budget)
         for name, model in self.models.items():
-            limited(name, model, allowed)
-        asked_to(self.store.allow, self.id, allowed)
+            require_budget(name, model, allowed)
+        write_or_refuse(self.store.allow, self.id, allowed)
         self.row = self.row._replace(budget=allowed)
         self.changed()
 
@@ -140,10 +140,10 @@ class Table(People):
             recording = Recording(self.folder / "recordings" / self.id)
             writer = Writer(recording, self.folder / "locks" / f"{self.id}.lock")
             after.callback(writer.close)
-            self._ledger = ledger = Ledger(self.models, writer, self._budget(), self._paid)
+            self._ledger = ledger = Ledger(self.models, writer, self._budget(), self._store_spending)
             answering = {name: Live(name, model, ledger) for name, model in self.models.items()}
         try:
-            played = await play_async(self.match, answering, moved=self._moved, so_far=self._so_far)
+            played = await play_async(self.match, answering, moved=self._advance, so_far=self._so_far)
         except (AgonError, Halted):
             self._cancel(None)
             await self._keep_given_up()
@@ -151,14 +151,14 @@ class Table(People):
                 await self._ledger.drain()  # calls in flight are paid for
             raise
         if self.status == "playing":
-            await self.kept(lambda: self._write(played, self.path))
-            self._stands("over")
+            await self.write_when_possible(lambda: self._write(played, self.path))
+            self._set_status("over")
 
     async def _keep_given_up(self) -> None:
         """The turns until the match was given up, if it was."""
         if self.status == "closed" and self._so_far.rows:
             path = self.folder / "given_up" / self.path.name
-            await self.kept(lambda: self._write(self._so_far, path))
+            await self.write_when_possible(lambda: self._write(self._so_far, path))
 
     def _write(self, played: Played, path: Path) -> None:
         """The match's turns, with its game beside them."""
@@ -173,17 +173,17 @@ class Table(People):
         self._before = dict(self.spent)
         return Budget(**left)
 
-    def _paid(self) -> None:
+    def _store_spending(self) -> None:
         """Calls in flight are stored at their most: whatever ends this process, the budget knows of them."""
         budget = self._ledger.budget
         self.spent, at_most = (
-            {name: self._before.get(name, 0.0) + value for name, value in each.items()}
-            for each in (budget.used, budget.at_most)
+            {name: self._before.get(name, 0.0) + value for name, value in amounts.items()}
+            for amounts in (budget.used, budget.at_most)
         )
         self.store.spent(self.id, at_most)
         self.changed()
 
-    def _moved(self, state: Any, payoffs: tuple[float, ...]) -> None:
+    def _advance(self, state: Any, payoffs: tuple[float, ...]) -> None:
         if self.status not in ("playing", "over"):
             raise Halted(self.why)
         self.steps += self.state is not None
@@ -197,11 +197,11 @@ class Table(People):
         if self.status == "playing":
             foreseen = isinstance(error, AgonError | Halted | OSError)
             log.error("the match of table %s stops: %s", self.id, _why(error), exc_info=None if foreseen else error)
-            self._stands("stopped", _why(error))
+            self._set_status("stopped", _why(error))
         self._cancel(error)
 
     def _cancel(self, error: Exception | None) -> None:
-        """Nobody is asked any more."""
+        """Cancels all open questions."""
         for question in self.questions.values():
             if not question.answered.done():
                 question.answered.set_exception(Halted(str(error or self.why)))
@@ -213,15 +213,15 @@ class Table(People):
             with suppress(asyncio.CancelledError):
                 await self.running
 
-    def _stands(self, status: str, why: str = "") -> None:
+    def _set_status(self, status: str, why: str = "") -> None:
         self.status, self.why = status, why
         try:
-            self.store.ended(self.id, status, why)
+            self.store.set_status(self.id, status, why)
         except AgonError as error:  # the next start finds out by itself, as it plays what was answered
             log.error("how table %s stands could not be kept: %s", self.id, error)
 
     def view(self, seat: int | None) -> Observation | None:
-        """What a seat sees, or anybody (None); None before the match begins. A seat that is not asked may answer nothing."""
+        """The observation of a seat, or of the public (None); None before the match. A seat that is not asked has no action space."""
         if self.state is None:
             return None
         if seat is None:
@@ -248,53 +248,58 @@ class _SeatPlayer:
         """The answer that is kept, or a new one."""
         number, self.number = self.number, self.number + 1
         try:
-            kept = self.table.store.answer(self.table.id, self.seat, number)
+            stored = self.table.store.answer(self.table.id, self.seat, number)
             if self.own.agent != PERSON:
-                return await self._itself(number, kept, view, dice)
-            if kept is None or (kept.round, kept.phase) != (view.round, view.phase) or not _legal(kept, view):
-                kept = await self.table.asked(self.seat, number, view, dice)
+                return await self._answer_by_agent(number, stored, view, dice)
+            if stored is None or (stored.round, stored.phase) != (view.round, view.phase) or not _legal(stored, view):
+                stored = await self.table.asked(self.seat, number, view, dice)
             else:
-                self.table.late[self.seat] += "time is up" in kept.fallback
-            return self._told(kept)
+                self.table.late[self.seat] += "time is up" in stored.fallback
+            return self._reply(stored)
         except (AgonError, Halted) as error:
             self.table.halted(error)
             raise
 
-    async def _itself(self, number: int, kept: Kept | None, view: Observation, dice: Dice) -> Reply:
-        """What a script or model answers, which is kept."""
+    async def _answer_by_agent(self, number: int, stored: StoredAnswer | None, view: Observation, dice: Dice) -> Reply:
+        """The answer of a script or model, which is stored."""
         self.table.thinking.add(self.seat)
         try:
             reply = Reply(self.own.player(view, dice)) if self.agent is None else await self.agent.act(view, dice)
         finally:
             self.table.thinking.discard(self.seat)
-        if kept is not None and json.dumps(kept.action) != json.dumps(reply.action):
+        if stored is not None and json.dumps(stored.action) != json.dumps(reply.action):
             raise AgonError(f"{self.own.agent} answers otherwise than before the restart: the match cannot go on")
-        if kept is None:
-            said = Kept(number, view.round, view.phase, reply.action, reply.text)
-            await self.table.kept(lambda: self.table.store.keep(self.table.id, self.seat, [said]))
+        if stored is None:
+            answer = StoredAnswer(number, view.round, view.phase, reply.action, reply.text)
+            await self.table.write_when_possible(lambda: self.table.store.keep(self.table.id, self.seat, [answer]))
         return reply
 
-    def _told(self, kept: Kept) -> Reply:
+    def _reply(self, answer: StoredAnswer) -> Reply:
         assert self.person is not None
         consent = {"version": self.person.consent, "words": self.table.store.consent(self.person.consent)}
         aids = list(page_of(self.table.game).aids) if self.table.row.aids is None else list(self.table.row.aids)
-        known = {"name": self.person.name, "consent": consent, "aids": aids} if kept.number == 0 else None
+        detail = {"name": self.person.name, "consent": consent, "aids": aids} if answer.number == 0 else None
         return Reply(
-            as_tuples(kept.action), kept.text, max(1, kept.attempts), kept.fallback, seconds=kept.seconds, detail=known
+            lists_to_tuples(answer.action),
+            answer.text,
+            max(1, answer.attempts),
+            answer.fallback,
+            seconds=answer.seconds,
+            detail=detail,
         )
 
 
-def _legal(kept: Kept, view: Observation) -> bool:
-    return kept.action is None or as_tuples(kept.action) in view.legal
+def _legal(answer: StoredAnswer, view: Observation) -> bool:
+    return answer.action is None or lists_to_tuples(answer.action) in view.legal
 
 
-def as_tuples(action: Any) -> Any:
+def lists_to_tuples(action: Any) -> Any:
     """Lists are tuples in actions, so that these can be looked up."""
-    return tuple(map(as_tuples, action)) if isinstance(action, list) else action
+    return tuple(map(lists_to_tuples, action)) if isinstance(action, list) else action
 
 
 def _why(error: Exception) -> str:
-    """Why a match stops, for its host."""
+    """The cause of a stop, in words for the host."""
     if isinstance(error, BudgetReached):
         return "What its models may cost is used up, or too little for another call."
     if isinstance(error, OSError) and error.filename:
@@ -306,15 +311,15 @@ def _why(error: Exception) -> str:
     )
 
 
-def budget_of(given: Mapping[str, float | None]) -> dict[str, float | None]:
+def parse_budget(amounts: Mapping[str, float | None]) -> dict[str, float | None]:
     """A budget for a table's models. Raises Refused for amounts that cannot be."""
-    found = {name: given.get(name) for name in ("usd", "tokens", "calls")}
-    if any(most is not None and not 0 <= most < 1e12 for most in found.values()):
+    budget = {name: amounts.get(name) for name in ("usd", "tokens", "calls")}
+    if any(most is not None and not 0 <= most < 1e12 for most in budget.values()):
         raise Refused("A budget must be an amount of 0 or more.")
-    return found
+    return budget
 
 
-def limited(name: str, model: Model, budget: Mapping[str, float | None]) -> None:
+def require_budget(name: str, model: Model, budget: Mapping[str, float | None]) -> None:
     """Raises Refused for a model that could cost more than somebody has allowed."""
     price = model.cost(1, 0, 1)
     if price is None and budget["usd"] is not None:
@@ -329,7 +334,7 @@ def has_openings(game: Any) -> bool:
     """Whether a setting speaks first for those who are not under test: then others are asked when all speak for themselves."""
 
     def begun(game: Any) -> list[tuple[int, ...]]:
-        """Who is asked in the first steps."""
+        """The seats that are asked in the first steps."""
         match, (_, views, _), dice = started(game, 0)
         asked: list[tuple[int, ...]] = []
         while len(asked) < game.seats and views:

@@ -12,10 +12,10 @@ from agon.games.pages import known_aids
 from agon_hall import Refused
 from agon_hall.keys import Keys
 from agon_hall.people import Consent, consent
-from agon_hall.rules import require_told
+from agon_hall.rules import require_rules
 from agon_hall.seating import Seating, seating
 from agon_hall.store import Store, TableRow
-from agon_hall.table import Table, budget_of, limited
+from agon_hall.table import Table, parse_budget, require_budget
 
 log = logging.getLogger("agon_hall")
 
@@ -42,21 +42,21 @@ class Hall:
                     self._add(row)
                 except AgonError as error:  # its game or an agent is gone from conf/; it may come back
                     log.error("table %s cannot be taken up: %s", row.id, error)
-        for each in self.tables.values():
-            if each.status != "stopped":
-                each.go_on()
+        for table in self.tables.values():
+            if table.status != "stopped":
+                table.go_on()
 
     def _seated(self, row: TableRow) -> Seating:
         """Who plays what. Raises AgonError where they cannot, or where its prompt cannot be shown to people."""
-        found = seating(row.game, row.entrants, self.sampling, everybody=row.everybody)
-        require_told(found.game)
-        return found
+        seats = seating(row.game, row.entrants, self.sampling, everybody=row.everybody)
+        require_rules(seats.game)
+        return seats
 
     def _add(self, row: TableRow, seated: Seating | None = None) -> Table:
-        found = self.tables[row.id] = Table(row, seated or self._seated(row), self.store, self.folder)
-        for told in self.taken_up:
-            told(found)
-        return found
+        table = self.tables[row.id] = Table(row, seated or self._seated(row), self.store, self.folder)
+        for callback in self.taken_up:
+            callback(table)
+        return table
 
     def open(
         self,
@@ -77,28 +77,28 @@ class Hall:
         """
         if seconds is not None and not 5 <= seconds <= 86400:
             raise Refused("The time for an answer must be 5 to 86,400 seconds.")
-        allowed = budget_of(budget or {})
-        shown = None if aids is None else tuple(aids)
+        allowed = parse_budget(budget or {})
+        aids_shown = None if aids is None else tuple(aids)
         row = TableRow(secrets.token_hex(6), match or secrets.token_hex(8), game, tuple(entrants), seconds, allowed, {})
-        row = row._replace(aids=shown, everybody=everybody, made=time())
+        row = row._replace(aids=aids_shown, everybody=everybody, made=time())
         seated = self._seated(row)
         known_aids(seated.game, aids or ())
         for name, model in seated.models.items():
-            limited(name, model, allowed)
+            require_budget(name, model, allowed)
         words = words or consent()
         self.store.add(row, words.version, words.words)
-        made = self._add(row, seated)
-        made.go_on()
+        table = self._add(row, seated)
+        table.go_on()
         self._forget()
         for watcher in list(self.watching):
             watcher()
-        return made
+        return table
 
     def _forget(self) -> None:
         """Tables whose match has ended, and at which nobody looks, are in the store alone, where `find` finds them."""
-        for each in list(self.tables.values()):
-            if each.status in ("over", "closed") and not each.watching and each.running is None:
-                del self.tables[each.id]
+        for table in list(self.tables.values()):
+            if table.status in ("over", "closed") and not table.watching and table.running is None:
+                del self.tables[table.id]
 
     def opened(self, what: str, key: str) -> tuple[Table, int | None] | None:
         """The table, and the seat, that a key is for; None for a key that is none."""
@@ -119,7 +119,7 @@ class Hall:
 
     async def close(self) -> None:
         """Ends all; the next Hall of this folder goes on."""
-        for each in self.tables.values():
-            each.watching.clear()  # no page is drawn any more
-            await each.close()
+        for table in self.tables.values():
+            table.watching.clear()  # no page is drawn any more
+            await table.close()
         self.store.close()

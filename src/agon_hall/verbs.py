@@ -51,27 +51,28 @@ def collect(study: str, folder: str, out: str | None, force: bool) -> None:
 
         click.echo(gather(place, study, outside_data(f"transcripts/studies/{study}")))
         return
-    played = [path for path in sorted((place / "played").glob("*.parquet")) if not is_games(path)]
-    if not played:
+    finished = [path for path in sorted((place / "played").glob("*.parquet")) if not is_games(path)]
+    if not finished:
         raise AgonError("nobody has finished a match yet: python -m agon serve opens the tables")
     path = turns_file({"out": out, "force": force}, PEOPLE)
-    turns = ordered([read(each) for each in played], [each.stem for each in played])
-    if bare := [each for each in played if not games_path(each).exists()]:
+    turns = ordered(
+        [read(path_of_match) for path_of_match in finished], [path_of_match.stem for path_of_match in finished]
+    )
+    if without_games := [path_of_match for path_of_match in finished if not games_path(path_of_match).exists()]:
         click.echo(
-            f"note: {count(len(bare), 'match')} of an earlier agon cannot be replayed: no table of games is beside them"
+            f"note: {count(len(without_games), 'match')} of an earlier agon cannot be replayed: no table of games is beside them"
         )
-    write_games(read_games(*(each for each in played if each not in bare)), path)
+    write_games(read_games(*(path_of_match for path_of_match in finished if path_of_match not in without_games)), path)
     write(turns, path)
     people = turns[turns.agent == PERSON].groupby("match", observed=True).seat.nunique().sum()
     click.echo(
-        f"{shown(path)}: {count(len(played), 'match')}, {count(people, 'seat')} of people, {count(len(turns), 'turn')}"
+        f"{shown(path)}: {count(len(finished), 'match')}, {count(people, 'seat')} of people, {count(len(turns), 'turn')}"
     )
 
 
 @click.command()
 @click.argument("study")
-@click.option("--browser", is_flag=True, help="Participants see the pages in a real browser, by Playwright.")
-def rehearse(study: str, browser: bool) -> None:
+def rehearse(study: str) -> None:
     """Tries a study out before people are invited.
 
     STUDY is a file in conf/study. Keys, budgets and the bill are checked. Scripts walk through every page as participants do,
@@ -79,7 +80,7 @@ def rehearse(study: str, browser: bool) -> None:
     """
     from agon_hall.rehearsal import rehearse as rehearsed
 
-    rehearsed(study, click.echo, in_project("transcripts/rehearsed") / study, browsers=browser)
+    rehearsed(study, click.echo, in_project("transcripts/rehearsed") / study)
 
 
 @click.command("seat-models")

@@ -1,27 +1,16 @@
-"""Participants of a rehearsal, who are scripts: they read each page of a study, and send its forms, over HTTP or in a browser."""
+"""The participants of a rehearsal are scripts: they read each page of a study over HTTP, and send its forms."""
 
 import asyncio
 from contextlib import suppress
 from html.parser import HTMLParser
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import httpx
 
-from agon.agents import Agent, Place
 from agon.errors import AgonError
-from agon.games import Choice
-from agon.games.inputs import options
-from agon.models import Halted
-from agon.models.ledger import Ledger, Live
-from agon.models.limits import Budget
-from agon.models.recording import Recording, Writer
-from agon.plan import PERSON
 from agon_hall import Refused
-from agon_hall.browsing import BrowserPages
 from agon_hall.people import Question
-from agon_hall.protocol import Study, seated
 from agon_hall.session import Session
 from agon_hall.study import STAGES, State
 from agon_hall.study_pages import questions
@@ -67,28 +56,28 @@ class Forms(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """A form, or something in it."""
-        own = {key: value or "" for key, value in attrs}
+        attributes = {key: value or "" for key, value in attrs}
         if tag == "form":
             self.found.append({"fields": {}, "buttons": []})
         if not self.found:
             return
-        form, name = self.found[-1], own.get("name", "")
-        if tag == "button" and "hidden" not in own:
-            form["buttons"].append((name, own.get("value", "")))
+        form, name = self.found[-1], attributes.get("name", "")
+        if tag == "button" and "hidden" not in attributes:
+            form["buttons"].append((name, attributes.get("value", "")))
         elif tag == "select":
             self._select = form["fields"].setdefault(name, [])
         elif tag == "option" and self._select is not None:
-            self._select.append(own.get("value"))
+            self._select.append(attributes.get("value"))
         elif tag == "textarea":
             form["fields"][name] = ["a rehearsal"]
         elif tag == "input" and name:
-            kind = own.get("type", "text")
+            kind = attributes.get("type", "text")
             if kind in ("radio", "checkbox"):
-                form["fields"].setdefault(name, []).append(own["value"])
+                form["fields"].setdefault(name, []).append(attributes["value"])
             elif kind == "number":
-                form["fields"][name] = [own.get("min") or "0", own.get("value") or "0"]
+                form["fields"][name] = [attributes.get("min") or "0", attributes.get("value") or "0"]
             else:
-                form["fields"][name] = [own.get("value") or "a rehearsal"]
+                form["fields"][name] = [attributes.get("value") or "a rehearsal"]
 
     def handle_data(self, data: str) -> None:
         """An option that has no value of its own sends its words."""
@@ -101,51 +90,11 @@ class Forms(HTMLParser):
             self._select = None
 
 
-class OwnModel:
-    """The study's own model in the place of a participant, where it costs nothing. What it is asked is recorded in `folder`."""
-
-    def __init__(self, own: Study, folder: Path) -> None:
-        self._own, self._folder = own, folder
-        self.name = f"{own.models.agents[0].partition('@')[0]}@{own.models.models[0]}"
-        self.answers, self.why = 0, ""
-        """How often it has answered, and why it does not any more."""
-        self._agent: Agent | None = None
-        self._models: dict[str, Any] = {}
-        self._writer: Writer | None = None
-
-    async def answer(self, session: Session, state: State, question: Question, dice: Random) -> Any:
-        """An action. Raises AgonError for a model that is not there, or costs money."""
-        if self._agent is None:
-            cell, seat = session.cells[state.cell], state.seat or 0
-            entrants = tuple(self.name if each == PERSON else each for each in cell.entrants)
-            found = seated(self._own, cell._replace(entrants=entrants))
-            self._models = found.models
-            for name, model in self._models.items():
-                if any(model.price.values()) or getattr(model, "key", None):
-                    raise AgonError(f"{name} costs money, or takes a key")
-            self._writer = Writer(Recording(self._folder / "recording"), self._folder / "lock")
-            ledger, own = Ledger(self._models, self._writer, Budget()), found.seats[seat]
-            live = Live(own.model, self._models[own.model], ledger) if own.model else None
-            self._agent = own.player(Place(state.match, seat, live))
-        reply = await self._agent.act(question.view, dice)
-        self.answers += 1
-        return question.view.legal.example(dice) if reply.action is None else reply.action
-
-    async def close(self) -> None:
-        """Ends what it has begun."""
-        for model in self._models.values():
-            await model.close()
-        if self._writer is not None:
-            self._writer.close()
-
-
 class Walker:
     """A participant who goes on until `stops`, a stage at which they close their pages; None: to the end."""
 
-    def __init__(self, session: Session, pages: HttpPages | BrowserPages, pid: str, stops: str | None = None) -> None:
+    def __init__(self, session: Session, pages: HttpPages, pid: str, stops: str | None = None) -> None:
         self.session, self.pages, self.pid, self.stops = session, pages, pid, stops
-        self.model: OwnModel | None = None
-        """What answers for them in the match; None: forms are filled in at random."""
         self.dice, self.presses, self.spoken_for, self.who = Random(pid), 0, 0, ""
 
     @property
@@ -194,15 +143,15 @@ class Walker:
 
     def _answers(self, page: str) -> dict[str, str]:
         """What is sent at a stage; some decline, or do not know the rules."""
-        stage, given = self.state.stage, dict[str, str]()
+        stage, answers = self.state.stage, dict[str, str]()
         do = {"consent": "agree", "instructions": "read"}.get(stage, stage)
-        for place, asked in enumerate(questions(self.session, self.state) if do == stage else ()):
-            if asked.ask.split("&")[0].split("<")[0].split('"')[0].split("'")[0] not in page:
-                raise AgonError(f"the page does not ask {asked.ask!r}")
-            given[str(place)] = asked.right or (asked.options[0] if asked.options else "a rehearsal")
+        for place, question in enumerate(questions(self.session, self.state) if do == stage else ()):
+            if question.ask.split("&")[0].split("<")[0].split('"')[0].split("'")[0] not in page:
+                raise AgonError(f"the page does not ask {question.ask!r}")
+            answers[str(place)] = question.right or (question.options[0] if question.options else "a rehearsal")
             if self.pid.startswith("guesses") and stage == "quiz":
-                given[str(place)] = next(option for option in asked.options if option != asked.right)
-        return {"do": "decline" if self.pid.startswith("declines") else do, **given}
+                answers[str(place)] = next(option for option in question.options if option != question.right)
+        return {"do": "decline" if self.pid.startswith("declines") else do, **answers}
 
     async def _play(self) -> None:
         """One question of a match, by the form of the seat's page."""
@@ -216,8 +165,6 @@ class Walker:
         forms = [form for form in Forms(page).found if form["fields"].get("form") == ["answer"] and form["buttons"]]
         if question is None or not forms:
             await asyncio.sleep(PAUSE)
-        elif self.model is not None:
-            await self._ask(self.model, at, table, question)
         elif self.presses == PRESSES:
             self.spoken_for += 1
             self._say(table, question, question.view.legal.example(self.dice))
@@ -226,20 +173,6 @@ class Walker:
             sent = {name: self.dice.choice(values) for name, values in forms[0]["fields"].items() if values}
             name, value = self.dice.choice(forms[0]["buttons"])
             await self.pages.post(at, sent | {name: value})
-
-    async def _ask(self, model: OwnModel, at: str, table: Table, question: Question) -> None:
-        """The model's answer: by its button where every answer has one."""
-        try:
-            action = await model.answer(self.session, self.state, question, self.dice)
-        except (AgonError, Halted) as error:
-            self.model, model.why = None, str(error)
-            return
-        legal = question.view.legal
-        known = options(legal.options) if isinstance(legal, Choice) else {}
-        if press := next((name for name, option in known.items() if option == action), ""):
-            await self.pages.post(at, {"form": "answer", "question": str(question.number), "press": press})
-        else:
-            self._say(table, question, action)
 
     def _say(self, table: Table, question: Question, action: Any) -> None:
         """An answer that no form is filled in for."""

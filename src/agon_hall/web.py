@@ -1,4 +1,4 @@
-"""What all pages have in common: templates, which escape everything; parts that are kept up to date; what a form has sent."""
+"""The common parts of all pages: templates, which escape everything, live parts, and the reading of forms."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from agon.games.html import plain, text
 from agon_hall.firewall import EVENTS, address
-from agon_hall.language import ENGLISH, TEMPLATES
+from agon_hall.language import ENGLISH
 
 log = logging.getLogger("agon_hall")
 
@@ -34,7 +34,7 @@ PING = 15
 """Seconds after which a page is told that it is still connected."""
 AGAIN = 5
 """Seconds after which parts that could not be drawn are drawn again."""
-LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("As anybody saw it", "/public"), ("Studies", "/monitor"))
+LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("Studies", "/monitor"))
 """For researchers; players have none."""
 Sent = ImmutableMultiDict[str, str]
 """What a form has sent: name of a field -> its values."""
@@ -47,7 +47,7 @@ UNTYPED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 """Control characters but tab and new line."""
 
 templates = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(TEMPLATES),
+    loader=jinja2.FileSystemLoader(HERE / "templates"),
     autoescape=True,
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
@@ -65,16 +65,16 @@ templates.filters["text"] = lambda value: safe(text(value))
 
 def render(request: Request, name: str | jinja2.Template, status: int = 200, **context: Any) -> HTMLResponse:
     """A page of templates/NAME; `title` must be among its context."""
-    known = {"researcher": request.scope.get("researcher", False), "links": request.app.state.links, "live": None}
+    defaults = {"researcher": request.scope.get("researcher", False), "links": request.app.state.links, "live": None}
     context.setdefault("at", time_ns() // 1000)
-    return HTMLResponse(templates.get_template(name).render(known | context), status)
+    return HTMLResponse(templates.get_template(name).render(defaults | context), status)
 
 
 def parts_of(name: str, context: Mapping[str, Any]) -> Parts:
     """The blocks that templates/NAME adds to those of base.html, each by its name."""
     template = templates.get_template(name)
-    filled = template.new_context(dict(context))
-    return {part: "".join(block(filled)) for part, block in template.blocks.items() if part not in PAGE}
+    filled_context = template.new_context(dict(context))
+    return {part: "".join(block(filled_context)) for part, block in template.blocks.items() if part not in PAGE}
 
 
 class NoPage(Exception):
@@ -98,16 +98,16 @@ def refusal(request: Request, title: str, why: str, status: int = HTTPStatus.NOT
     return render(request, "refusal.html", status, title=title, why=why)
 
 
-def parsed(body: str) -> Sent:
-    """What a form has sent, with lines that end as everywhere else, and without what nobody types, as the character 0."""
-    found = parse_qsl(body, keep_blank_values=True, max_num_fields=2000)
-    return Sent([(name, UNTYPED.sub("", value.replace("\r\n", "\n"))) for name, value in found])
+def parse_form(body: str) -> Sent:
+    """The fields of a form, with \\n as the end of lines and without control characters."""
+    pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=2000)
+    return Sent([(name, UNTYPED.sub("", value.replace("\r\n", "\n"))) for name, value in pairs])
 
 
-async def posted(request: Request) -> Sent:
+async def read_form(request: Request) -> Sent:
     """What a form has sent. Raises HTTPException for what cannot be read, is too much, or comes too slowly."""
     try:
-        return parsed((await request.body()).decode())
+        return parse_form((await request.body()).decode())
     except ValueError:
         raise HTTPException(HTTPStatus.BAD_REQUEST) from None
     except ClientDisconnect:
@@ -121,8 +121,8 @@ def by_script(request: Request) -> bool:
     return "x-hall" in request.headers
 
 
-def sent_on(to: str) -> Response:
-    """Sends a browser to another page."""
+def redirect(to: str) -> Response:
+    """A reply that sends a browser to another page."""
     return RedirectResponse(to, HTTPStatus.SEE_OTHER)
 
 
@@ -130,7 +130,7 @@ def sent_on(to: str) -> Response:
 
 
 def digest(parts: Parts) -> str:
-    """What tells parts from others."""
+    """A hash that differs when the parts differ."""
     return sha256(json.dumps(dict(parts)).encode()).hexdigest()[:16]
 
 
@@ -164,7 +164,7 @@ def routes_of(path: str, page: Callable[[Request], Awaitable[Response]], *method
 
 
 def streams(request: Request) -> bool:
-    """Whether what is asked for is what keeps a page up to date, not the page itself."""
+    """Whether a request is for the events of a page, not for the page itself."""
     return request.url.path.endswith(EVENTS)
 
 
@@ -180,7 +180,7 @@ def _stream(
         changed.set()
         watching.add(changed.set)
         request.app.state.streams.add(changed.set)
-        known: dict[str, str] = {}
+        sent_parts: dict[str, str] = {}
         last, stopping = seen, request.app.state.stopping
         presence(1)
         try:
@@ -202,8 +202,10 @@ def _stream(
                     asyncio.get_running_loop().call_later(AGAIN, changed.set)
                     continue
                 now = digest(parts)
-                news = {name: html for name, html in parts.items() if known.get(name) != html} if now != last else {}
-                known, last = parts, now
+                news = (
+                    {name: html for name, html in parts.items() if sent_parts.get(name) != html} if now != last else {}
+                )
+                sent_parts, last = parts, now
                 if news:
                     yield f"event: parts\nid: {now}\ndata: {json.dumps({'at': at, 'parts': news})}\n\n"
         finally:

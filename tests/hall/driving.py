@@ -34,12 +34,12 @@ from agon.turns import action_text, matches, read, read_games, validated
 from agon_hall import tables, web
 from agon_hall.keys import Keys
 from agon_hall.people import consent
-from agon_hall.seat import shown
+from agon_hall.seat import seat_context
 from agon_hall.seating import PEOPLE
 from agon_hall.server import Server as Serving
 from agon_hall.server import listening
 from agon_hall.store import Store, TableRow
-from agon_hall.table import as_tuples
+from agon_hall.table import lists_to_tuples
 from agon_hall.tables import Hall
 
 THOUGHT = "a stand-in speaks"
@@ -179,7 +179,7 @@ async def hall(folder, sampling=None):
 
 def seat_parts(place, seat):
     """What the page of a seat shows, part by part; of None, that of those who watch."""
-    return web.parts_of("seat.html", shown(place, seat))
+    return web.parts_of("seat.html", seat_context(place, seat))
 
 
 async def settled(place):
@@ -210,7 +210,7 @@ async def reference(place, seed):
 
         async def act(self, view, dice):
             self.number += 1
-            return Reply(as_tuples(answer_of(seed, self.seat, self.number, view)))
+            return Reply(lists_to_tuples(answer_of(seed, self.seat, self.number, view)))
 
     found = tables.seating(place.row.game, place.row.entrants)
     seats = tuple(Seat(PERSON, Answering) if each.agent == PERSON else each for each in found.seats)

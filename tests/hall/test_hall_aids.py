@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from collecting import over
 from driving import hall, seat_parts, settled, sit_all
 from games.test_conformance import ALL
 from harness import PD, RPS, Told, at_the_table, experiment, in_turn, seated
@@ -26,7 +27,7 @@ from agon.plan import PERSON, plan
 from agon.turns import read
 from agon_hall.store import Store
 
-every_game = pytest.mark.parametrize("name", ALL)
+every_game = over(ALL)
 
 
 @every_game

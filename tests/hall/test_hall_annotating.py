@@ -157,8 +157,8 @@ def test_where_there_is_a_password_a_raters_link_still_opens_one_page_alone(tmp_
         )
         own = client.get("/annotate", params={"key": keys["ann"]})
         assert own.status_code == 200 and "Turn 1 of" in own.text
-        assert not [link for link in ("/transcripts", "/host", "/public", 'href="/"') if link in own.text]
-        for page in ("/", "/transcripts", "/public", "/host", "/annotate", "/annotate?turn=1"):
+        assert not [link for link in ("/transcripts", "/host", 'href="/"') if link in own.text]
+        for page in ("/", "/transcripts", "/host", "/annotate", "/annotate?turn=1"):
             for query in ({}, {"key": keys["ann"]}):
                 if "annotate" not in page or not query:
                     answer = client.get(page, params=query or None)

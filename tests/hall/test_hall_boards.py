@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from typing import NamedTuple
 from unicodedata import category
 
-import pytest
+from collecting import over
 from games.test_conformance import ALL, answer
 from harness import PD, RPS, small
 from hypothesis import given
@@ -31,7 +31,7 @@ from agon.games.tradecraft.page import _way, about_item
 from agon.games.tradecraft.recipes import Recipe, Ruleset
 from agon_hall.rules import rules_text
 
-every_game = pytest.mark.parametrize("name", ALL)
+every_game = over(ALL)
 HOSTILE = (
     "<script>alert(1)</script>",
     "<svg onload=alert(1)>",
@@ -436,7 +436,7 @@ def hostile_games(text):
     yield TradeCraft("t", text, rules, [{text: 3}, {other: 3}], [{third: 1}, {third: 2}])
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:12]))
+@over(HOSTILE)
 def test_hostile_texts_are_text_on_every_board_and_in_all_rules(text):
     for game in hostile_games(text):
         for state in list(states(game, Answers(text)))[:: 9 if len(text) > 1000 else 1]:
@@ -447,7 +447,7 @@ def test_hostile_texts_are_text_on_every_board_and_in_all_rules(text):
                 assert "nan" not in said.lower().split()
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:12]))
+@over(HOSTILE)
 def test_hostile_messages_are_text(text):
     game = tradecraft(3, length=200_000)
     table = Table(game).proposes(message=text).decides("reject", text)

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import partial
 
-import pytest
+from collecting import over
 from games.test_conformance import ALL
 from harness import play_out
 from magic_games import any_legal, chameleon, cost_sharing, public_goods
@@ -18,9 +18,9 @@ from agon.games.pages import Scene
 from agon.games.spaces import Form, Number, Offer, Space, Text
 from agon.games.tradecraft.recipes import Craft
 from agon_hall import forms
-from agon_hall.web import Sent, parsed
+from agon_hall.web import Sent, parse_form
 
-every_game = pytest.mark.parametrize("name", ALL)
+every_game = over(ALL)
 EMPTY = {"offer": {}, "request": {}}
 
 
@@ -239,9 +239,7 @@ def test_enter_sends_where_there_is_one_line():
     assert 'inputmode="numeric"' in drawn
 
 
-@pytest.mark.parametrize(
-    "typed", ["", "  ", "12.5", "101", "-1", "ten", "1e1", "\uff17", "0x10", "9" * 5000, "<b>1</b>"]
-)
+@over(["", "  ", "12.5", "101", "-1", "ten", "1e1", "\uff17", "0x10", "9" * 5000, "<b>1</b>"])
 def test_what_is_no_number_of_the_range_is_refused_and_stays(typed):
     sheet = Sheet(at(public_goods())).enter(Your=typed).press("Send")
     assert not sheet.sent and 'role="alert"' in sheet.said and "from 0 to 100" in sheet.said
@@ -254,11 +252,9 @@ def test_a_number_off_its_steps_is_refused():
     assert sheet.enter(Your=" +15 ").press("Send").sent == [[15]]
 
 
-@pytest.mark.parametrize(
-    "typed, why",
-    [("", "Write something"), (" \n ", "Write something"), ("x" * 100_000, "100,000"), ("\ud800", "cannot")],
-)
-def test_a_text_that_is_no_clue_is_refused_with_the_reason_and_stays(typed, why):
+@over([("", "Write something"), (" \n ", "Write something"), ("x" * 100_000, "100,000"), ("\ud800", "cannot")])
+def test_a_text_that_is_no_clue_is_refused_with_the_reason_and_stays(case):
+    typed, why = case
     sheet = Sheet(in_space(Text(500))).enter(Your=typed).press("Send")
     assert not sheet.sent and why in sheet.said and sheet.labelled("Your").value == typed
 
@@ -290,7 +286,7 @@ def test_a_division_is_empty_and_says_what_is_missing():
     assert sheet.enter(C="29.9").press("Send").sent == [[(40, 30, 29.9)]]
 
 
-@pytest.mark.parametrize("typed", ["33,3", "1e1", "-5", "101", "nan", "inf", "half", "<i>"])
+@over(["33,3", "1e1", "-5", "101", "nan", "inf", "half", "<i>"])
 def test_what_is_no_share_is_refused(typed):
     sheet = Sheet(at(cost_sharing())).enter(A=typed, B="30", C="30").press("Send")
     assert not sheet.sent and "is no number from 0 to 100" in sheet.said and sheet.labelled("A").value == typed
@@ -466,7 +462,7 @@ def test_the_chameleon_is_asked_for_the_word_in_its_interview():
 def test_lines_end_as_everywhere_else_and_what_was_not_sent_stays():
     view = in_space(Text(500))
     made = partial(forms.answer_form, Scene(view))
-    assert parsed("answer=a%0D%0Ab&press=") == Sent({"answer": "a\nb", "press": ""})
+    assert parse_form("answer=a%0D%0Ab&press=") == Sent({"answer": "a\nb", "press": ""})
     assert forms.press(made, {"answer": "kept"}, wire({"press": [""]})).entered == {"answer": "kept"}
     assert forms.press(made, {}, wire({"press": ["no such button"], "answer": ["x"]})) == ({"answer": "x"}, "", None)
     assert forms.press(made, {}, wire({"no such field": ["x"], "press": ["Send"], "answer": ["x"]})).actions == ["x"]

@@ -69,7 +69,7 @@ def test_a_page_that_cannot_be_drawn_is_drawn_again_and_keeps_no_other_from_bein
     tmp_path, short, caplog, monkeypatch
 ):
     monkeypatch.setattr(web, "AGAIN", 0.05)
-    drawn, fails = seat_module.shown, [True, True]
+    drawn, fails = seat_module.seat_context, [True, True]
 
     def draw(table, seat):
         if seat == 0 and fails:
@@ -79,7 +79,7 @@ def test_a_page_that_cannot_be_drawn_is_drawn_again_and_keeps_no_other_from_bein
 
     async def check():
         async with serving(tmp_path) as (table, path, hall, port):
-            monkeypatch.setattr(seat_module, "shown", draw)
+            monkeypatch.setattr(seat_module, "seat_context", draw)
             table.watching.add(lambda: 1 / 0)
             other = f"/seat?key={hall.keys.of('seat', table.id, 1)}"
             async with aclosing(events(port, other)) as told, aclosing(events(port, path)) as failing:

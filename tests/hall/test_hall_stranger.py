@@ -12,7 +12,7 @@ from agon.agents import seat_dice
 from agon.conf import load
 from agon.games.base import PUBLIC
 from agon.games.tables import games_table
-from agon_hall.rules import question_text, require_told, rules_text
+from agon_hall.rules import question_text, require_rules, rules_text
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +46,14 @@ def test_its_rules_are_those_of_its_prompt(auction):
 def test_a_prompt_that_cannot_be_shown_to_people_is_refused_before_they_sit_down(
     auction, monkeypatch, tmp_path, text, why
 ):
-    require_told(auction)
+    require_rules(auction)
     turn = "{% macro turn(view, told) %}?{% endmacro %}{% macro again(fault, view) %}?{% endmacro %}"
     (tmp_path / "prompt.md").write_text(f"{text}{turn}")
     monkeypatch.setattr("agon.agents.prompts.families", lambda game: (tmp_path,))
     with pytest.raises(AgonError, match=why):
-        require_told(auction)
+        require_rules(auction)
     (tmp_path / "prompt.md").unlink()
-    require_told(auction)  # without a prompt the facts of the rules are shown
+    require_rules(auction)  # without a prompt the facts of the rules are shown
 
 
 def test_its_board_shows_what_the_view_has(auction):

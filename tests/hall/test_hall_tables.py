@@ -23,9 +23,9 @@ from agon.plan import PERSON
 from agon.turns import is_games, matches, read, validated
 from agon_hall import Refused, tables, web
 from agon_hall import table as table_module
-from agon_hall.lobby import hosted
+from agon_hall.lobby import host_context
 from agon_hall.people import consent
-from agon_hall.store import Kept
+from agon_hall.store import StoredAnswer
 from agon_hall.tables import Hall
 
 SAME = [
@@ -381,7 +381,7 @@ def test_a_script_that_answers_otherwise_than_before_stops_the_match(short, tmp_
     async def match():
         async with hall(tmp_path) as made:
             place = made.open("pd", [PERSON, "always_kind"])
-            made.store.keep(place.id, 1, [Kept(0, 1, "move", "defection")])
+            made.store.keep(place.id, 1, [StoredAnswer(0, 1, "move", "defection")])
             sit_all(place)
             await asyncio.sleep(0.05)
             assert place.status == "stopped"
@@ -444,7 +444,11 @@ def test_what_ends_a_match_is_said_and_mended_it_goes_on_with_all_that_was_answe
             place = made.tables[table]
             await settled(place)
             assert place.status == "stopped" and re.search(why, place.why)
-            pages = seat_parts(place, 0), seat_parts(place, None), web.parts_of("host.html", hosted(made, place, ""))
+            pages = (
+                seat_parts(place, 0),
+                seat_parts(place, None),
+                web.parts_of("host.html", host_context(made, place, "")),
+            )
             return ["".join(parts.values()) for parts in pages]
 
     async def goes_on(table):

@@ -118,7 +118,6 @@ def test_a_game_is_played_by_the_keyboard_alone(server, person):
         ("/", "A new table"),
         ("/annotate", "Annotate"),
         ("/transcripts", "Step 1 of"),
-        ("/public", "Watch a match"),
     ],
 )
 def test_researchers_pages_fit_a_phone_and_their_fields_have_names(server, person, page, wanted):

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 import pandas as pd
 import pytest
 from harness import GAMES, first
-from magic_games import any_or_void, saying
+from magic_games import any_or_void
 
 from agon import ROOT, AgonError
 from agon.conf import expand_settings, games, settings_of
@@ -53,14 +53,14 @@ TABLE = games_table(games(NAMES), [settings_of("game", name) for name in NAMES])
 class Viewer:
     """Somebody at the page: what its address asks for, and what can be read."""
 
-    def __init__(self, folder, researcher=True, **asked):
-        self.folder, self.public = folder, not researcher
+    def __init__(self, folder, **asked):
+        self.folder = folder
         self.go(**asked)
 
     def go(self, **asked):
         """Another address, or the same with other steps or seats."""
         self.asked = {name: str(value) for name, value in asked.items() if value is not None}
-        self.made = watching.shown(self.asked, self.public, self.folder)
+        self.made = watching.page_context(self.asked, self.folder)
         made = {"title": "", "researcher": True, "links": (), "live": None, "at": 0, **self.made}
         self.html = web.templates.get_template("transcripts.html").render(made).partition("<main")[2]
         return self
@@ -71,7 +71,7 @@ class Viewer:
 
     def places(self):
         """Every place of the match, one after another."""
-        for step in range(self.made["first"], self.made["last"] + 1):
+        for step in range(1, self.made["last"] + 1):
             yield self.to(step=step)
 
     @property
@@ -112,26 +112,34 @@ def lines(views, named):
 # --- everything opens
 
 
-@pytest.mark.parametrize("game", FAMILIES.values(), ids=FAMILIES)
-@pytest.mark.parametrize("researcher", [True, False], ids=["researcher", "public"])
-def test_every_game_can_be_stepped_through(tmp_path, game, researcher):
-    made = page(tmp_path, played(game)[1], researcher=researcher)
-    assert made.place and not made.alert
-    for at in made.places():
-        for seat, name in made.place["seats"] if at.made["step"] % 9 == 1 else ():
-            assert f"What was seen by {name}" in made.to(seat=seat).html
-        assert f"{viewer.escaped(made.place['title'])}</h2>" in made.html
+def test_every_game_can_be_stepped_through(tmp_path):
+    faults = []
+    for name, game in FAMILIES.items():
+        made = page(tmp_path, played(game)[1])
+        assert made.place and not made.alert, name
+        for at in made.places():
+            for seat, seen_by in made.place["seats"] if at.made["step"] % 9 == 1 else ():
+                if f"What was seen by {seen_by}" not in made.to(seat=seat).html:
+                    faults.append((name, at.made["step"], seen_by))
+            if f"{viewer.escaped(made.place['title'])}</h2>" not in made.html:
+                faults.append((name, at.made["step"], "title"))
+    assert not faults
 
 
-@pytest.mark.parametrize("file", SAMPLES, ids=lambda file: file.stem)
-def test_every_kind_of_file_opens(tmp_path, file):
-    shutil.copy(file, tmp_path)
-    shutil.copy(games_path(file), tmp_path)
-    made = Viewer(tmp_path)
-    assert made.place and len(made.ids) == min(200, read(file).match.nunique())
-    for match in {made.ids[0], made.ids[-1]}:
-        ends = [at.place["title"].startswith("The end") and not at.alert for at in made.go(match=match).places()]
-        assert ends == [False] * (len(ends) - 1) + [True]
+def test_every_kind_of_file_opens(tmp_path):
+    faults = []
+    for file in SAMPLES:
+        folder = tmp_path / file.stem
+        folder.mkdir()
+        shutil.copy(file, folder)
+        shutil.copy(games_path(file), folder)
+        made = Viewer(folder)
+        assert made.place and len(made.ids) == min(200, read(file).match.nunique()), file.stem
+        for match in {made.ids[0], made.ids[-1]}:
+            ends = [at.place["title"].startswith("The end") and not at.alert for at in made.go(match=match).places()]
+            if ends != [False] * (len(ends) - 1) + [True]:
+                faults.append((file.stem, match))
+    assert SAMPLES and not faults
 
 
 def test_ratings_are_watched_too(tmp_path):
@@ -146,16 +154,16 @@ def test_ratings_are_watched_too(tmp_path):
 # --- what was known, and when
 
 
-@pytest.mark.parametrize("game", FAMILIES.values(), ids=FAMILIES)
-def test_a_place_shows_what_a_seat_had_seen_before_it_and_nothing_else(tmp_path, game):
-    done, turns = played(game)
+@pytest.mark.parametrize("name", ["chameleon", "tradecraft", "public_goods", "pd"])
+def test_a_place_shows_what_a_seat_had_seen_before_it_and_nothing_else(tmp_path, name):
+    done, turns = played(FAMILIES[name])
     made, watched = page(tmp_path, turns), watching_match.Watched(turns, tmp_path / "file0.parquet")
     asked = turns.legal.notna()
     for view, turn, seat in zip(done.views, turns.turn, turns.seat, strict=True):
         if not asked[(turns.turn == turn) & (turns.seat == seat)].all():
             continue
-        (own,) = lines([view], watched.named)
-        told = watched.told(turn - 1, seat)
+        (own,) = lines([view], watched.names)
+        told = watched.history(turn - 1, seat)
         assert [each.words for each in told] == own
         shown = re.findall(r"<li>(.*?)</li>", made.to(step=turn, seat=seat).facts, re.DOTALL)
         assert [each.removeprefix(NEW) for each in shown] == [text(each) for each in own]
@@ -168,7 +176,7 @@ def test_new_is_what_was_not_known_at_the_step_before(tmp_path):
     for seat in (*range(3), PUBLIC):
         known = 0
         for place in range(watched.places):
-            told = watched.told(place, seat)
+            told = watched.history(place, seat)
             assert [each.new for each in told] == [False] * known + [True] * (len(told) - known)
             known = len(told)
 
@@ -181,78 +189,6 @@ def test_steps_are_states_of_the_replay():
         assert all(replay.game.observe(step.state, seat) == view for seat, view in step.views.items())
 
 
-# --- the public
-
-
-def public_pages(folder, turns):
-    """What the public is sent at every place."""
-    folder.mkdir()
-    return [at.html for at in page(folder, turns, researcher=False).places()]
-
-
-def test_the_public_is_not_told_who_the_spy_is_nor_how_anybody_voted(tmp_path):
-    """Two settings with other seats under test, other ballots, replies and thoughts, and the same clues: one page."""
-    thought = '{"thought": ["SECRET"], "beliefs": [[1, 0, 0]]}'
-    spy, crowd = games(["chameleon/02-chameleon", "chameleon/02-crowd"])
-    clues, pages = list(spy.clues), []
-    for number, (game, voted, held) in enumerate(((spy, "Player 2", thought), (crowd, "Player 3", "{}"))):
-        answers = saying(clue=clues, vote=[voted, "Player 1", "Player 1"], identify=f"{voted}, chameleon")
-        _, turns = played(game, answers, reply=f"SECRET {number}", detail=held)
-        pages.append((turns.turn.max(), public_pages(tmp_path / str(number), turns)))
-    assert pages[0][0] != pages[1][0]  # the table says clues for other seats
-    assert pages[0][1] == pages[1][1] and "accused: Player 1" in pages[0][1][-1]
-    text = "".join(pages[0][1])
-    assert not [each for each in ("SECRET", "02-", "identify:", "vote:", f"word: {spy.word}") if each in text]
-
-
-def test_browsers_of_the_public_are_sent_nothing_hidden(tmp_path):
-    _, turns = played(CLUES, saying(vote=["Player 2", "Player 1", "Player 1"]), reply="SECRETREPLY")
-    made = page(tmp_path, turns.assign(agent=pd.Categorical(["SECRETAGENT"] * len(turns))), researcher=False)
-    for at in made.places():
-        for asked in ({}, {"seat": "0"}, {"full": "1"}, {"agent": "SECRETAGENT"}):
-            everything = at.to(**asked).html
-            assert "SECRET" not in everything and "01-chameleon" not in everything and "non-chameleon" not in everything
-    made.go(search="secretagent")
-    assert not made.ids and "No match fits" in made.alert and not made.place
-
-
-def test_the_public_is_not_told_targets_nor_messages(tmp_path):
-    def calls(view, dice):
-        if view.phase == "propose":
-            partner = view.rules.players[1 - view.seat]
-            return {
-                "tool": "submit_proposal",
-                "partner": partner,
-                "offer": {},
-                "request": {"paper": 1},
-                "message": "SECRET",
-            }
-        if view.phase == "decide":
-            return {"tool": "decide", "decision": "reject", "message": "SECRETTOO"}
-        return {"tool": "craft_done"}
-
-    _, turns = played(TRADE, calls)
-    targets = {item for target in TRADE.targets for item in target} - {item for hand in TRADE.hands for item in hand}
-    made = page(tmp_path, turns, researcher=False)
-    for at in made.places():
-        assert "SECRET" not in at.html
-        everything = at.html.replace(str(at.place["rules"]), "")
-        assert not [item for item in targets if item in everything]
-    assert "rejected" in made.facts
-    assert "SECRETTOO" in "".join(at.html for at in Viewer(tmp_path).places())
-
-
-@pytest.mark.parametrize("game", FAMILIES.values(), ids=FAMILIES)
-def test_the_public_comes_to_know_fact_by_fact_what_the_game_lets_it_watch(tmp_path, game):
-    _, turns = played(game)
-    write_games(TABLE, tmp_path / "turns.parquet")
-    watched = watching_match.Watched(turns, tmp_path / "turns.parquet")
-    public = watching_match.Public(watched)
-    end = watched.view(watched.places - 1, PUBLIC)
-    assert [view.past for view in public.views] == [end.past[:known] for known in range(len(end.past) + 1)]
-    assert all(view.seat == PUBLIC and view.legal is None and not view.role for view in public.views)
-
-
 # --- what cannot be replayed
 
 
@@ -261,8 +197,6 @@ def test_a_match_of_an_unknown_game_is_shown_from_its_rows(tmp_path):
     made = page(tmp_path, turns.assign(game=pd.Categorical(["chess"] * len(turns))))
     assert "the table of games has no chess default" in made.html and not made.place["seats"]
     assert [at.place["title"][:8] for at in made.places()][-2:] == ["Step 16 ", "The end,"]
-    hidden = page(tmp_path, researcher=False)
-    assert not hidden.place and "nothing can be shown in public" in hidden.alert
 
 
 def test_recorded_trade_is_told_from_its_rows(tmp_path):
@@ -300,8 +234,8 @@ def test_a_cost_is_tokens_times_the_price_in_conf():
 
 
 def test_sums_say_how_much_is_missing():
-    assert watching_view.spent([1, pd.NA, 2]) == "3 and 1 time not recorded"
-    assert watching_view.spent([None]) == "not recorded" and watching_view.spent([]) == "0"
+    assert watching_view.sum_recorded([1, pd.NA, 2]) == "3 and 1 time not recorded"
+    assert watching_view.sum_recorded([None]) == "not recorded" and watching_view.sum_recorded([]) == "0"
 
 
 ONE, WORDS = [[0.5, 0, 0.5], [0, 0, 1], [0.25, 0.75, None]], [[None, "raise", "<b>"]] + [[None] * 3] * 2
@@ -320,7 +254,7 @@ def test_beliefs_are_tables_that_say_their_numbers_and_since_when(tmp_path):
         '<td class="number s10">1.000</td>' in now and '<td class="number s0">0.000</td>' in now and "raise" not in now
     )
     assert f"unchanged since step {at}" in later and ">raise<" in later and "&lt;b&gt;" in later and "<b>" not in later
-    assert not page(tmp_path, turns).place["believed"]
+    assert not page(tmp_path, turns).place["has_beliefs"]
 
 
 def test_points_are_those_before_the_step_and_after_it(tmp_path):
@@ -343,8 +277,7 @@ def test_unreadable_answers_and_what_was_done_instead_are_said(tmp_path):
 HOSTILE = "<script>alert(1)</script>\n<img src=x onerror=alert(2)> \u202egnp.exe\x1b[31m"
 
 
-@pytest.mark.parametrize("researcher", [True, False], ids=["researcher", "public"])
-def test_what_players_and_settings_say_is_only_text(tmp_path, researcher):
+def test_what_players_and_settings_say_is_only_text(tmp_path):
     def says(view, dice):
         return HOSTILE if view.phase in ("clue", "guess") else any_or_void(view, dice)
 
@@ -352,7 +285,7 @@ def test_what_players_and_settings_say_is_only_text(tmp_path, researcher):
     names = ("agent", "model", "experiment", "role", "phase", "fallback")
     labels = dict.fromkeys(names, pd.Categorical([HOSTILE] * len(turns)))
     detail = json.dumps({"thought": [HOSTILE], HOSTILE: HOSTILE, "beliefs": [[HOSTILE] * 3] * 3})
-    made = page(tmp_path, turns.assign(**labels, reply=HOSTILE, detail=detail), researcher=researcher)
+    made = page(tmp_path, turns.assign(**labels, reply=HOSTILE, detail=detail))
     for at in made.places():
         shown = at.html
         assert "<script" not in shown and "<img" not in shown and "\u202e" not in shown and "\x1b" not in shown
@@ -404,7 +337,7 @@ def test_another_file_is_opened_at_its_first_match_without_the_filters_of_the_la
 
 
 def test_a_long_file_is_listed_in_part_and_reached_in_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(watching_choice, "OFFERED", 2)
+    monkeypatch.setattr(watching_choice, "MOST_MATCHES", 2)
     made = page(tmp_path, several(), match="c")
     assert made.ids == ["c", "a", "b"] and made.go().ids == ["a", "b"] and "2 of them listed" in made.html
     assert made.go(search="rps").ids == ["c"]
@@ -454,7 +387,7 @@ def test_a_file_that_was_written_anew_is_read_anew(tmp_path):
 def test_links_go_to_the_first_and_last_place_and_no_further(tmp_path):
     made = page(tmp_path, played(GAMES["pd"])[1], seat=1, full=1)
     for name, at in (("Back", 1), ("Next", 2), ("Last", 17), ("Next", 17), ("Back", 16), ("First", 1)):
-        made.go(**dict(parse_qsl(made.made["goes"][name][1:])))
+        made.go(**dict(parse_qsl(made.made["links_to"][name][1:])))
         assert made.made["step"] == at and made.made["here"]["seat"] == "1" and made.made["here"]["full"] == "1"
     assert "Step 4 of 16" in made.to(step=4).html
     for given, at in (("0", 1), ("99", 17), ("x", 1), ("", 1), ("-3", 1), ("9" * 30, 1)):
@@ -476,9 +409,8 @@ def test_long_texts_are_folded_unless_asked_for(tmp_path):
     assert "<details open><summary>Reply, 500 characters" in made.to(full=1).html
 
 
-@pytest.mark.parametrize(
-    ("space", "said"),
-    [
+def test_what_was_asked_is_said_in_words():
+    sentences = [
         ({"choice": ["a", "b"]}, "one of: a; b"),
         ({"number": [0, 20], "step": 5}, "a whole number from 0 to 20, in steps of 5"),
         ({"text": 500}, "a text of at most 500 characters"),
@@ -486,10 +418,8 @@ def test_long_texts_are_folded_unless_asked_for(tmp_path):
         ({"form": {"x": {"choice": ["a"]}}}, "x: one of: a"),
         ({"call": ["decide"]}, "a call of one of: decide"),
         ({"ratings": {"turns": 3}}, "ratings: turns 3"),
-    ],
-)
-def test_what_was_asked_is_said_in_words(space, said):
-    assert asked_for(space) == said
+    ]
+    assert [asked_for(space) for space, _ in sentences] == [words for _, words in sentences]
 
 
 # --- in a browser
@@ -593,11 +523,3 @@ def test_points_that_no_table_shows_are_not_among_what_was_seen(tmp_path):
     turns = played(first("undercover"))[1]
     made = page(tmp_path, as_sat(turns, "human", []), seat=0, step=int(turns.turn.nunique()))
     assert "Points so far" not in seen(made)
-
-
-def test_the_public_sees_the_aids_of_the_table_s_people_alone(tmp_path):
-    turns = played(GAMES["pd"])[1]
-    for aids, shows in ((["rounds"], True), ([], False)):
-        place = tmp_path / str(shows)
-        place.mkdir()
-        assert ("told how many rounds" in page(place, as_sat(turns, "human", aids), researcher=False).html) is shows

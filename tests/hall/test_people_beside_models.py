@@ -27,8 +27,8 @@ COME = """
 import asyncio, sys
 from pathlib import Path
 from agon_hall.protocol import study
-from agon_hall.rehearsal import rehearsed
-asyncio.run(asyncio.wait_for(rehearsed(study(sys.argv[1]), Path(".agon/hall"), print), 240))
+from agon_hall.rehearsal import play_rehearsal
+asyncio.run(asyncio.wait_for(play_rehearsal(study(sys.argv[1]), Path(".agon/hall"), print), 240))
 """
 """Scripts come to a study as people do, and leave in the hall's folder what people would."""
 
@@ -72,7 +72,7 @@ def commands(text: str) -> list[str]:
 
 def test_the_guide_s_commands_lead_a_study_of_one_s_own_to_its_end(tmp_path):
     host, lines = Host(tmp_path), commands(GUIDE.read_text().replace("NAME", "mine"))
-    own = [line for line in lines if "mine" in line and "browser=true" not in line]
+    own = [line for line in lines if "mine" in line]
     assert len(own) >= 6 and "notebook people_and_models study=mine" in own[-1]
     host.does(own.pop(0))
     group = {"games": ["pd"], "quota": 2}

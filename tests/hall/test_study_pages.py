@@ -1,14 +1,14 @@
 """Studies by their pages: rehearsed over HTTP, walked in browsers, and one text of the rules for people and models."""
 
+import ast
 import asyncio
 import gzip
 import html
 import json
 import re
-import shutil
-import sys
 
 import httpx
+import jinja2
 import msgspec
 import nbformat
 import pandas as pd
@@ -26,15 +26,13 @@ from agon.games.html import as_text
 from agon.loop import started
 from agon.turns import read
 from agon_hall import Refused, access, study_pages, tables, web
-from agon_hall.browsing import BROWSERS
-from agon_hall.language import sentences, untranslated
 from agon_hall.protocol import Study, cells, match_id, study, words_of
 from agon_hall.rehearsal import checks, rehearse
 from agon_hall.rules import OWN, RULES, rules_text
 from agon_hall.server import Server, listening
 from agon_hall.session import Session
 from agon_hall.store import Blocked, Store
-from agon_hall.study_pages import monitored, rules_of
+from agon_hall.study_pages import monitor_context, rules_of
 from agon_hall.tables import Hall
 
 NAMES = ("counterfactual_people", "tradecraft_people")
@@ -88,34 +86,6 @@ def test_a_rehearsal_walks_through_every_page(tmp_path):
     assert number["left"] + number["dropped"] + number["closed"] == 5  # who left at each stage
     people, turns = pd.read_csv(tmp_path / "out/participants.csv"), read(tmp_path / "out/turns.parquet")
     assert people[people.exclusions.isna()].cell.nunique() == 8 and set(turns.agent) == {"human", "tit_for_tat"}
-
-
-@pytest.mark.skipif(not any(map(shutil.which, BROWSERS)), reason="no browser is on PATH")
-def test_a_rehearsal_in_a_browser_has_the_study_s_own_model_answer(tmp_path, short, monkeypatch):
-    pytest.importorskip("playwright", reason="Playwright is missing")
-    alone = {"cells": {"one": FILE["cells"]["one"]}, "models": {"agents": ["zs"], "models": ["standin"]}}
-    for module in ("rehearsal", "gather"):
-        monkeypatch.setattr(f"agon_hall.{module}.study", lambda name: msgspec.convert(FILE | alone, Study))
-    monkeypatch.setattr("agon_hall.study_pages.study", lambda name: msgspec.convert(FILE | alone, Study))
-    lines = []
-    rehearse("own", lines.append, tmp_path / "out", browsers=True)
-    assert "zs@standin: 3 answers of one participant" in lines
-    assert any(re.search(r" [2-9] complete, 1 declined", line) for line in lines), lines  # who meets whom is chance
-    assert lines[-2].startswith("the bill: 6 participants, 12.00 to 30.00 GBP")
-    people, turns = pd.read_csv(tmp_path / "out/participants.csv"), read(tmp_path / "out/turns.parquet")
-    assert people.stage.isin(["out", "debrief", "survey"]).all() and turns.valid.any()
-
-
-@pytest.mark.parametrize(("without", "said"), [("path", "none is on PATH"), ("playwright", "pip install playwright")])
-def test_a_rehearsal_in_a_browser_that_is_missing_says_so(tmp_path, monkeypatch, without, said):
-    if without == "path":
-        pytest.importorskip("playwright", reason="Playwright is missing")
-        monkeypatch.setenv("PATH", str(tmp_path))
-    else:
-        monkeypatch.setitem(sys.modules, "playwright.async_api", None)
-    with pytest.raises(AgonError, match=said) as error:
-        rehearse(NAMES[0], lambda line: None, tmp_path / "out", browsers=True)
-    assert "\n" not in str(error.value)
 
 
 def test_a_rehearsal_names_what_is_missing(monkeypatch):
@@ -233,7 +203,7 @@ def test_participants_need_no_password_and_see_nothing_of_others(tmp_path):
         assert "/login" in str((await client.get("/monitor?study=own")).url)
         page = await client.get("/join/own?PROLIFIC_PID=qsecretq")
         assert "qsecretq" not in page.text + str(page.url) and "/monitor" not in page.text
-        shown = json.dumps(dict(web.parts_of("monitor.html", monitored(session))))
+        shown = json.dumps(dict(web.parts_of("monitor.html", monitor_context(session))))
         who = next(iter(session.states))
         assert session.hall.keys.pseudonym(who) in shown and who not in shown and "qsecretq" not in shown
 
@@ -314,13 +284,39 @@ def test_a_seat_speaks_the_studys_language_and_its_game_stays_as_it_is(tmp_path)
     )
 
 
-def test_every_sentence_is_there_in_german_and_a_rehearsal_names_those_that_are_not_in_another_language():
-    assert words_of(msgspec.convert(FILE | {"language": "de"}, Study)).keys() == sentences()
-    assert "Your turn, round {}." in sentences() and not untranslated(msgspec.convert(FILE, Study))
-    _, notes = checks(msgspec.convert(FILE | {"language": "fr", "words": {"Stay": "Rester", "Hello": "Salut"}}, Study))
-    (missing,) = (each for each in notes if "stay English" in each)
-    assert f"{len(sentences()) - 1} of {len(sentences())} sentences" in missing
-    assert "words: the pages do not say 'Hello'" in notes
+HALL = ROOT / "src/agon_hall"
+MODULES = ("links.py", "people.py", "seat.py", "session.py", "study.py", "study_pages.py", "table.py", "tables.py")
+"""The modules with sentences for people."""
+SENTENCES = ("WHY", "FAULTS", "STEPS", "DONE")
+"""Dictionaries whose values are sentences."""
+
+
+def sentences():
+    """All sentences that pages of studies have, in English."""
+    collected = set()
+    for path in (HALL / "templates").glob("*.html"):
+        for call in jinja2.Environment().parse(path.read_text(encoding="utf-8")).find_all(jinja2.nodes.Call):
+            match call:
+                case jinja2.nodes.Call(
+                    node=jinja2.nodes.Name(name="say"), args=[jinja2.nodes.Const(value=str(words)), *_]
+                ):
+                    collected.add(words)
+    for name in MODULES:
+        for node in ast.walk(ast.parse((HALL / name).read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(ast.Name("Refused") | ast.Attribute(attr="say"), [ast.Constant(str(words)), *_]):
+                    collected.add(words)
+                case ast.Assign([ast.Name(name)], ast.Dict(values=values)) if name in SENTENCES:
+                    collected |= {value.value for value in values if isinstance(value.value, str)}
+    return collected
+
+
+def test_german_has_every_sentence_of_the_pages_and_no_other():
+    german = words_of(msgspec.convert(FILE | {"language": "de"}, Study)).keys()
+    assert german == sentences() and "Your turn, round {}." in german
+
+
+def test_a_translation_keeps_the_places_of_amounts():
     with pytest.raises(AgonError, match="must be said in words with as many"):
         words_of(msgspec.convert(FILE | {"words": {"Round {}.": "Runde."}}, Study))
 
@@ -387,7 +383,7 @@ def test_a_wrong_answer_is_shown_by_a_page_that_can_be_read_again(tmp_path):
         for _ in range(2):
             page = (await client.get(at)).text
             assert "This is not right." in page and re.search(r'value="a" checked', page)
-        (untaken,) = session.untaken.values()
+        (untaken,) = session.rejected.values()
         assert untaken.given == {"0": "a", "1": "", "2": ""}
         await client.post(at, data={"do": "quiz", "0": "b"})
         assert "This is not right." not in (await client.get(at)).text
@@ -523,7 +519,7 @@ def test_a_study_may_be_called_as_it_likes(tmp_path):
 def test_a_study_whose_file_is_gone_stops_nothing_else(tmp_path):
     async def go():
         hall = Hall(tmp_path)
-        hall.store.happened("gone", [(hall.store.participant("gone", "link", "1"), 0.0, "arrived", {})])
+        hall.store.add_events("gone", [(hall.store.participant("gone", "link", "1"), 0.0, "arrived", {})])
         found = study_pages.Studies(hall, asyncio.Event())
         assert not found.sessions
         with pytest.raises(AgonError, match="there is no study 'gone'"):

@@ -25,11 +25,24 @@ from agon_hall.gather import gather
 from agon_hall.links import participant_in
 from agon_hall.people import DRAFTS, LETTERS
 from agon_hall.protocol import Study, cells, experiment, match_id, study
-from agon_hall.seat import submitted
+from agon_hall.seat import submit
 from agon_hall.session import Session
-from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, folded, wrong
+from agon_hall.study import (
+    BEFORE,
+    NOTED,
+    WHY,
+    Event,
+    State,
+    assign_cell,
+    earned,
+    ending,
+    faults,
+    fold_events,
+    next_state,
+    wrong_questions,
+)
 from agon_hall.tables import Hall
-from agon_hall.web import Sent, parsed
+from agon_hall.web import Sent, parse_form
 
 ASKED = [{"ask": "Who is it?", "options": ["a", "b"], "right": "b"}]
 FILE = {
@@ -118,7 +131,7 @@ def test_models_play_the_same_cells_by_the_same_chance(tmp_path):
 
 def test_models_are_told_the_aids_that_people_are_shown(tmp_path):
     group = {"games": ["tradecraft_public/minecraft_public-00"], "seats": ["human"] * 2, "quota": 2, "aids": ["tree"]}
-    aids = list(protocol.seated(made(dropout={}), cells(made(cells={"one": group | {"aids": []}}))[0]).game.players)
+    aids = list(protocol.seat_cell(made(dropout={}), cells(made(cells={"one": group | {"aids": []}}))[0]).game.players)
     assert len(aids) == 2
     own = made(cells={"one": group}, models={"agents": ["tradecraft_unprimed"], "models": ["standin_tradecraft"]})
     with pytest.raises(AgonError, match="are shown the aids tree, tradecraft_unprimed is told none"):
@@ -141,7 +154,7 @@ def test_the_whole_way_ends_with_a_code():
         ("answered", {"answers": {}, "failed": ["Who is it?"]}, "debrief"),
     ]
     for at, (kind, detail, stage) in enumerate(steps):
-        state = after(own, state, Event("p", float(at), kind, detail))
+        state = next_state(own, state, Event("p", float(at), kind, detail))
         assert (state.stage, state.since) == (stage, at if kind != "answered" or stage != "quiz" else 2)
     assert ending(own, state) == "complete" and earned(own, state) == (2, 1.2) and state.failed == ("Who is it?",)
 
@@ -175,7 +188,7 @@ def test_whatever_comes_in_whatever_order_ends_are_final_and_said(happening):
     for at, (kind, detail) in enumerate(happening):
         before = state
         try:
-            state = after(own, state, Event("p", float(at), kind, detail))
+            state = next_state(own, state, Event("p", float(at), kind, detail))
         except Refused:
             assert state is before
         if before.stage in ("out", "debrief"):
@@ -192,7 +205,7 @@ def test_cells_fill_evenly_and_never_beyond_their_quota(people):
     own, states = made(), {}
     some = [cell for cell in cells(own) if cell.name != "two"]
     for number, what in enumerate(people):
-        cell = assigned(own, some, states)
+        cell = assign_cell(own, some, states)
         held = [sum(s.cell == each.name and not s.why for s in states.values()) for each in some]
         assert (cell is None) == (held == [3, 3])
         if cell is None:
@@ -206,10 +219,10 @@ def test_cells_fill_evenly_and_never_beyond_their_quota(people):
 def test_a_match_that_some_wait_for_is_filled_first():
     own, states = made(), {}
     for number in range(10):
-        states[str(number)] = State("lobby", cell=assigned(own, cells(own), states))
+        states[str(number)] = State("lobby", cell=assign_cell(own, cells(own), states))
         waiting = sum(state.cell == "two" for state in states.values()) % 2
-        assert not waiting or assigned(own, cells(own), states) == "two"
-    assert assigned(own, cells(own), states) is None
+        assert not waiting or assign_cell(own, cells(own), states) == "two"
+    assert assign_cell(own, cells(own), states) is None
 
 
 def test_the_innocent_are_paid_and_nobody_is_paid_below_nothing():
@@ -226,7 +239,7 @@ def test_forms_say_what_is_missing_and_what_is_wrong():
     asked = made().survey
     assert faults(asked, {"1": "c"}) == {0: "Please answer this question.", 1: "Please choose one of the answers."}
     assert faults(asked, {"0": "x" * 2001, "1": "a"}) == {0: "This answer is too long."}
-    assert wrong(asked, {"0": "x", "1": "a"}) == ["Who is it?"] and not wrong(asked, {"1": "b"})
+    assert wrong_questions(asked, {"0": "x", "1": "a"}) == ["Who is it?"] and not wrong_questions(asked, {"1": "b"})
 
 
 def test_platforms_tell_people_apart_by_their_own_names():
@@ -244,7 +257,7 @@ def test_a_file_that_was_changed_while_people_were_there_is_named():
     own = made(quiz={})
     happened = [("arrived", {}), ("consented", {"cell": "two"}), ("read", {}), ("answered", {"right": True})]
     with pytest.raises(AgonError, match="at stage lobby has `answered`") as error:
-        folded(own, [Event("p", 0.0, *each) for each in happened])
+        fold_events(own, [Event("p", 0.0, *each) for each in happened])
     assert not isinstance(error.value, Refused)
 
 
@@ -388,7 +401,7 @@ def test_who_withdraws_after_the_match_has_left_nobody(tmp_path, short):
             place.do(people[0], "withdrew")
             state = place.states[people[0]]
             assert earned(place.study, state).show_up == 2 and place.code(people[0]) == "DONE"  # and is paid
-            counted = study_pages.monitored(place)
+            counted = study_pages.monitor_context(place)
             assert counted["ended"]["two"] == counted["under_way"]["two"] == 1
             assert not counted["before"]["two"] and not counted["left"]["two"]
 
@@ -441,7 +454,7 @@ def test_who_finds_nobody_is_paid_and_goes(tmp_path, short):
             place.saw(who)
             place.tick()
             assert place.states[who].why == "unmatched" and re.fullmatch(r"[0-9A-F]{10}", place.code(who))
-            assert assigned(place.study, list(place.cells.values()), place.states) == "two"
+            assert assign_cell(place.study, list(place.cells.values()), place.states) == "two"
 
     run(go())
 
@@ -555,12 +568,17 @@ def test_a_match_that_all_have_left_makes_room_and_the_monitor_says_how_many_pla
             people = [goes(place, name) for name in "abcd"]
             place.tick()
             first = [who for who in people if place.states[who].match == place.states[people[0]].match]
-            assert study_pages.monitored(place)["taken"]["two"] == 4 and place.states[goes(place, "e")].why == "full"
+            assert (
+                study_pages.monitor_context(place)["taken"]["two"] == 4 and place.states[goes(place, "e")].why == "full"
+            )
             place.do(first[0], "withdrew")
-            assert study_pages.monitored(place)["taken"]["two"] == 4 and place.states[goes(place, "f")].why == "full"
+            assert (
+                study_pages.monitor_context(place)["taken"]["two"] == 4 and place.states[goes(place, "f")].why == "full"
+            )
             place.do(first[1], "withdrew")
             assert (
-                study_pages.monitored(place)["taken"]["two"] == 2 and study_pages.monitored(place)["left"]["two"] == 2
+                study_pages.monitor_context(place)["taken"]["two"] == 2
+                and study_pages.monitor_context(place)["left"]["two"] == 2
             )
             others = [goes(place, name) for name in "gh"]
             place.tick()
@@ -606,8 +624,8 @@ def test_answers_that_look_like_formulas_are_texts_in_the_files(tmp_path, short)
             person = goes(place, "a")
             place.tick()
             await plays(place, person)
-            sent = parsed(urlencode({"do": "survey", "0": "=1+1\x00\x07 so\r\nit is", "1": "b"}))
-            study_pages.submitted(place, person, dict(sent))
+            sent = parse_form(urlencode({"do": "survey", "0": "=1+1\x00\x07 so\r\nit is", "1": "b"}))
+            study_pages.submit(place, person, dict(sent))
 
     run(go())
     with pytest.MonkeyPatch.context() as patch:
@@ -672,7 +690,7 @@ def test_who_has_left_for_good_while_nothing_can_be_written_is_not_waited_for_fo
             await asyncio.sleep(0)
             table, seat = place.table(leaves), place.states[leaves].seat
             with monkeypatch.context() as full:
-                full.setattr(place.hall.store, "ended", raises(AgonError("the disk is full")))
+                full.setattr(place.hall.store, "set_status", raises(AgonError("the disk is full")))
                 with pytest.raises(Refused, match="could not be kept"):
                     place.do(leaves, "withdrew")
             assert place.states[leaves].why == "withdrew" and table.status == "playing"
@@ -692,7 +710,7 @@ def test_a_full_disk_at_the_moment_when_somebody_is_late_does_not_stop_the_match
             await asyncio.sleep(0)
             table, seat = place.table(late), place.states[late].seat
             with monkeypatch.context() as full:
-                full.setattr(place.hall.store, "happened", raises(AgonError("the disk is full")))
+                full.setattr(place.hall.store, "add_events", raises(AgonError("the disk is full")))
                 table.terms.dropped(seat)
             assert table.status == "playing" and not table.gone and place.states[late].stage == "match"
             table.terms.dropped(seat)  # with the next answer that does not come
@@ -745,10 +763,10 @@ def test_what_is_typed_and_not_sent_is_kept_where_people_agreed_to_it(tmp_path, 
             await comes(lambda: table.questions, "a question", pause=0)
             question = table.questions[0]
             for typed in ("1", "12", "12", "long" * 1000, *map(str, range(300))):
-                submitted(
+                submit(
                     table, 0, Sent({"form": "answer", "question": str(question.number), "press": "", "answer": typed})
                 )
-            submitted(table, 0, Sent({"form": "answer", "question": "77", "press": "", "answer": "another question"}))
+            submit(table, 0, Sent({"form": "answer", "question": "77", "press": "", "answer": "another question"}))
             noted = [detail for _, _, kind, detail in place.hall.store.events("own") if detail.get("what") == "draft"]
             return [each["entered"]["answer"] for each in noted], {(each["round"], each["phase"]) for each in noted}
 
@@ -795,7 +813,7 @@ def test_nothing_is_said_to_have_happened_that_could_not_be_kept(tmp_path, short
     async def go():
         async with session(tmp_path, Clock(), **ONE) as place:
             who = goes(place, "a", "quiz")
-            monkeypatch.setattr(place.hall.store, "happened", raises(AgonError("the disk is full")))
+            monkeypatch.setattr(place.hall.store, "add_events", raises(AgonError("the disk is full")))
             with pytest.raises(Refused, match="has not been done"):
                 place.do(who, "answered", right=True)
             assert place.states[who].stage == "quiz"
@@ -807,5 +825,5 @@ def test_quizzes_of_the_studies_in_conf_are_of_their_games():
     for name in ("counterfactual_people", "tradecraft_people"):
         own = study(name)
         for cell in cells(own):
-            assert protocol.seated(own, cell).game.seats == len(cell.entrants)
+            assert protocol.seat_cell(own, cell).game.seats == len(cell.entrants)
         assert set(BEFORE) and own.consent.minutes

@@ -1,6 +1,6 @@
-"""Stepping through recorded matches: as a researcher, who sees everything, or as the public, which sees what anybody may.
+"""Stepping through recorded matches, for researchers, who see everything.
 
-An address says it all: which file and match, which step, whose eyes. `shown` makes of it what the template fills in.
+An address says it all: which file and match, which step, and which seat's view. `page_context` turns it into what the template shows.
 """
 
 import functools
@@ -17,66 +17,57 @@ from agon.errors import AgonError
 from agon.games.base import PUBLIC
 from agon.paths import ROOT
 from agon_hall import web
-from agon_hall.watching.choice import picked, transcripts, turns_of
+from agon_hall.watching.choice import choose, transcripts, turns_of
 from agon_hall.watching.match import Watched
-from agon_hall.watching.view import published, researched
+from agon_hall.watching.view import place_context
 
-KEPT = ("game", "search", "full")
-"""What of an address stays when one goes to another step."""
+FILTERS = ("game", "search", "full")
+"""Parts of an address that stay when one goes to another step."""
 
 
-def shown(asked: Mapping[str, str], public: bool, folder: Path = ROOT / "transcripts") -> dict[str, Any]:
-    """What a page shows of the transcripts below `folder`, as plain data. `public`: nothing but what anybody may know by then.
+def page_context(query: Mapping[str, str], folder: Path = ROOT / "transcripts") -> dict[str, Any]:
+    """The context of the page on the transcripts below `folder`, as plain data.
 
-    `asked`: `file`, `match`, `step` (from 1; of the public how many facts are known, from 0), `seat` (from 0, or public), `full`
-    (long texts unfolded), and what agon_hall.watching.choice reads; whatever of it cannot be had is left out, and said.
+    `query`: `file`, `match`, `step` (from 1), `seat` (from 0, or public), `full` (long texts unfolded), and what
+    agon_hall.watching.choice reads. Parts that cannot be had are left out, and the page says so.
     """
     files = transcripts(folder)
-    lists = picked(files, asked, public)
-    made: dict[str, Any] = {"public": public, "lists": lists, "why": lists.why, "place": None}
+    lists = choose(files, query)
+    context: dict[str, Any] = {"lists": lists, "why": lists.why, "place": None}
     if not lists.match:
-        return made
+        return context
     path = files[lists.file]
     try:
-        about = path.stat()
-        watched = _watched(path, lists.match, about.st_mtime_ns, about.st_size)
-        if public and watched.replay is None:
-            raise AgonError("Of this match nothing can be shown in public: its game cannot be played again here.")
+        status = path.stat()
+        watched = _watched(path, lists.match, status.st_mtime_ns, status.st_size)
     except (AgonError, OSError) as error:
-        said = str(error) if not public or str(error).startswith("Of this") else "This match cannot be read."
-        return made | {"why": said}
-    first, last = (0, len(watched.public.views) - 1) if public else (1, watched.places)
-    same = asked.get("match", lists.match) == lists.match == asked.get("of", lists.match)
-    step = min(last, max(first, _count(asked.get("step", "") if same else "", first)))
-    seat = _count(asked.get("seat", "0"), PUBLIC)
-    seat = seat if seat in range(len(watched.named)) else PUBLIC
-    place = published(watched, step) if public else researched(watched, step - 1, seat)
-    at = {"file": lists.file, "match": lists.match} | (
-        {} if public else {"seat": "public" if seat == PUBLIC else str(seat)}
-    )
-    at |= {name: asked[name] for name in KEPT if asked.get(name)}
-    to = {"First": first, "Back": max(first, step - 1), "Next": min(last, step + 1), "Last": last}
-    links = {name: "?" + urlencode(at | {"step": where}) for name, where in to.items()}
-    return made | {"place": place, "here": at, "step": step, "first": first, "last": last, "goes": links}
+        return context | {"why": str(error)}
+    last = watched.places
+    same = query.get("match", lists.match) == lists.match == query.get("of", lists.match)
+    step = min(last, max(1, _parse_count(query.get("step", "") if same else "", 1)))
+    seat = _parse_count(query.get("seat", "0"), PUBLIC)
+    seat = seat if seat in range(len(watched.names)) else PUBLIC
+    here = {"file": lists.file, "match": lists.match, "seat": "public" if seat == PUBLIC else str(seat)}
+    here |= {name: query[name] for name in FILTERS if query.get(name)}
+    targets = {"First": 1, "Back": max(1, step - 1), "Next": min(last, step + 1), "Last": last}
+    links = {name: "?" + urlencode(here | {"step": target}) for name, target in targets.items()}
+    place = place_context(watched, step - 1, seat)
+    return context | {"place": place, "here": here, "step": step, "last": last, "links_to": links}
 
 
-def _count(typed: str, else_: int) -> int:
-    return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 10 else else_
+def _parse_count(typed: str, default: int) -> int:
+    return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 10 else default
 
 
 @functools.lru_cache(maxsize=8)
-def _watched(path: Path, match: str, changed: int, size: int) -> Watched:
-    """A match, ready to be looked at; read again when its file is another."""
+def _watched(path: Path, match: str, modified: int, size: int) -> Watched:
+    """A match, ready to be looked at; it is read again when its file has changed."""
     return Watched(turns_of(path, match), path)
 
 
-def _page(public: bool, request: Request) -> Response:
-    """Made in a thread of its own: to read and replay a match takes its time."""
-    made = shown(dict(request.query_params), public)
-    return web.render(request, "transcripts.html", title="As anybody saw it" if public else "Transcripts", **made)
+def _page(request: Request) -> Response:
+    """The page. Starlette calls this in a thread, because reading and replaying a match takes time."""
+    return web.render(request, "transcripts.html", title="Transcripts", **page_context(dict(request.query_params)))
 
 
-routes = [
-    Route("/transcripts", functools.partial(_page, False)),
-    Route("/public", functools.partial(_page, True)),
-]
+routes = [Route("/transcripts", _page)]

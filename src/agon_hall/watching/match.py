@@ -1,4 +1,4 @@
-"""One match, ready to be looked at from its start to its end: as a researcher sees it, and as the public does."""
+"""One match, ready to be looked at from its start to its end."""
 
 import functools
 import json
@@ -20,16 +20,16 @@ from agon.replay import Replay, replayed
 from agon.turns import read_games
 
 
-class Told(NamedTuple):
-    """Something that somebody has come to know."""
+class HistoryLine(NamedTuple):
+    """A line of a seat's history."""
 
     words: str
     new: bool
-    """Whether it was not known at the place before."""
+    """Whether the seat did not know it at the place before."""
 
 
 class Watched:
-    """All of a match. Places are its steps, in order, each as it was before anybody acted, and then its end."""
+    """A match and its places: each step as it was before anybody acted, in order, and then the end."""
 
     def __init__(self, turns: pd.DataFrame, path: Path) -> None:
         self.turns = turns
@@ -41,24 +41,24 @@ class Watched:
         except AgonError as error:
             self.why = str(error)
         seats = int(turns.seat.max()) + 1
-        self.named = players(self.replay) if self.replay else [f"Player {seat + 1}" for seat in range(seats)]
+        self.names = players(self.replay) if self.replay else [f"Player {seat + 1}" for seat in range(seats)]
         self.numbers = [int(turn) for turn in turns.turn.unique()]
-        paid = turns.pivot_table(index="turn", columns="seat", values="payoff", aggfunc="sum", fill_value=0.0)
-        steps = paid.reindex(columns=range(len(self.named)), fill_value=0.0).to_numpy()
-        self.points = np.vstack([np.zeros(len(self.named)), np.cumsum(steps, axis=0)])
-        """Before every step and at the end, by seat."""
+        payoffs = turns.pivot_table(index="turn", columns="seat", values="payoff", aggfunc="sum", fill_value=0.0)
+        steps = payoffs.reindex(columns=range(len(self.names)), fill_value=0.0).to_numpy()
+        self.points = np.vstack([np.zeros(len(self.names)), np.cumsum(steps, axis=0)])
+        """Points before every step and at the end, places x seats."""
 
     @property
     def places(self) -> int:
-        """How many there are, the end included."""
+        """The number of places, the end included."""
         return len(self.numbers) + 1
 
     def rows(self, place: int) -> list[Any]:
-        """Who was asked or paid at a place; nobody at the end."""
+        """The rows of a place; none at the end."""
         return [row for row in self._rows if row.turn == self.numbers[place]] if place < len(self.numbers) else []
 
     def until(self, place: int) -> list[Any]:
-        """All rows up to a place, its own included."""
+        """All rows up to a place, those of the place included."""
         last = self.numbers[min(place, len(self.numbers) - 1)]
         return [row for row in self._rows if row.turn <= last]
 
@@ -67,7 +67,7 @@ class Watched:
         return list(self.turns.assign(usd=[cost(row) for row in self.turns.itertuples()]).itertuples())
 
     def view(self, place: int, seat: int) -> Observation | None:
-        """What a seat, or PUBLIC, knows at a place, before anybody acts there. None where the match cannot be replayed."""
+        """The observation of a seat, or PUBLIC, before anybody acts at a place. None if the match cannot be replayed."""
         if self.replay is None:
             return None
         game, steps = self.replay.game, self.replay.steps
@@ -78,57 +78,32 @@ class Watched:
             return game.observe(state, seat)
         return game.observe(steps[-1].state, seat)
 
-    def told(self, place: int, seat: int) -> list[Told]:
-        """What a seat, or PUBLIC, has been told up to a place, oldest first."""
+    def history(self, place: int, seat: int) -> list[HistoryLine]:
+        """The history of a seat, or PUBLIC, up to a place, oldest first."""
         view, before = self.view(place, seat), self.view(place - 1, seat) if place else None
-        known = len(before.past) if before else 0
+        count_before = len(before.past) if before else 0
         if view is None:
             return []
-        return [Told(news(each, view, at, self.named), at >= known) for at, each in enumerate(view.past)]
-
-    @functools.cached_property
-    def public(self) -> "Public":
-        """The same for the public."""
-        return Public(self)
+        return [
+            HistoryLine(news(event, view, index, self.names), index >= count_before)
+            for index, event in enumerate(view.past)
+        ]
 
     @functools.cached_property
     def beliefs(self) -> list[Belief]:
-        """The matrices of players that keep beliefs, where they changed."""
+        """The belief matrices, one for each change."""
         return beliefs(self.turns)
 
     @functools.cached_property
     def forecasts(self) -> pd.DataFrame:
-        """Beliefs in words, where they changed."""
-        return forecasts(self.turns, self.named)
+        """The beliefs in words, one for each change."""
+        return forecasts(self.turns, self.names)
 
 
-class Public:
-    """What anybody may know of a match, fact by fact: how many steps lie between two facts is not told, nor who was asked.
-
-    Settings open with clues that the table says for seats, and whom it does not ask tells who is under test.
-    """
-
-    def __init__(self, watched: Watched) -> None:
-        self.named = watched.named
-        self.views: list[Observation] = []
-        """What is known when the first 0, 1, 2 ... facts are."""
-        for place in range(watched.places if watched.replay else 0):
-            view = watched.view(place, PUBLIC)
-            assert view is not None
-            self.views += [
-                view._replace(past=view.past[:known]) for known in range(len(self.views), len(view.past) + 1)
-            ]
-
-    def told(self, place: int) -> list[Told]:
-        """The facts known at a place; the last one is new."""
-        view = self.views[place]
-        return [Told(news(each, view, at, self.named), at + 1 == len(view.past)) for at, each in enumerate(view.past)]
-
-
-def held(detail: Any) -> dict[str, Any]:
-    """A row's `detail`; empty where there is none."""
-    found = json.loads(detail) if isinstance(detail, str) else None
-    return found if isinstance(found, dict) else {}
+def parse_detail(detail: Any) -> dict[str, Any]:
+    """The `detail` of a row; empty if there is none."""
+    parsed = json.loads(detail) if isinstance(detail, str) else None
+    return parsed if isinstance(parsed, dict) else {}
 
 
 @functools.cache
@@ -140,7 +115,7 @@ def _model(name: str) -> Model | None:
 
 
 def cost(row: Any) -> float | None:
-    """USD that a row's tokens cost by today's conf/model, without what caches saved. None where tokens or prices are unknown."""
+    """The cost of a row's tokens in USD, by the prices in conf/model and without cache discounts. None if tokens or prices are unknown."""
     if pd.isna(row.tokens_in) or pd.isna(row.tokens_out):
         return None
     if pd.isna(row.model):

@@ -1,4 +1,4 @@
-"""What a page shows of a recorded match at one place, as plain data for its template; every text in it is still to be escaped."""
+"""The page of a recorded match at one place, as plain data for its template, which escapes every text."""
 
 import functools
 import json
@@ -16,24 +16,21 @@ from agon.games.pages import UNREADABLE, Scene, asked_for, board_of, hides_total
 from agon.turns import CUT, action_of
 from agon_hall.family_pages import known_pages
 from agon_hall.rules import rules_text
-from agon_hall.watching.match import Told, Watched, held
+from agon_hall.watching.match import HistoryLine, Watched, parse_detail
 from agon_hall.watching.sight import ABSENT, sight_of
 
-RECENT = 40
-"""Facts that are shown at once; older ones are folded."""
+MOST_LINES = 40
+"""Lines of a history that are shown at once. Older ones are folded."""
 SHADES = 10
-"""Classes of cells, s0 to s10: the darker the less."""
+"""Cells have the classes s0 to s10. A lower number is darker."""
 
 
-NOTHING = dict.fromkeys(
-    ("asked", "about", "cards", "aside", "from_rows", "seats", "news", "board", "older", "told", "believed", "sight"),
-    (),
-)
-"""What a page may have none of."""
+EMPTY = dict.fromkeys(("seats", "news", "board", "older", "history", "sight"), ())
+"""Parts that the page of a match without a replay lacks."""
 
 
 class Fact(NamedTuple):
-    """A line of a table; where `fold` names it, a long value is folded."""
+    """A row of a table. A long value is folded below the heading `fold`, unless that is empty."""
 
     name: str
     value: str
@@ -41,7 +38,7 @@ class Fact(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table: its first cells are headings. `shades`: what class each other cell has."""
+    """A table. The first cell of each row is a heading; `shades` has the classes of the others."""
 
     caption: str
     head: Sequence[str]
@@ -49,63 +46,53 @@ class Grid(NamedTuple):
     shades: Sequence[Sequence[str]] = ()
 
 
-def researched(watched: Watched, at: int, seat: int) -> dict[str, Any]:
-    """Everything about a place (from 0; the last is the end), and what a seat, or PUBLIC, knows there."""
+def place_context(watched: Watched, at: int, seat: int) -> dict[str, Any]:
+    """The context of a place (from 0; the last is the end), and what a seat, or PUBLIC, knows there."""
     rows = watched.rows(at)
-    asked = [row for row in rows if row.asked]
-    aside = [
-        f"{watched.named[row.seat]} {number(float(row.payoff))}" for row in rows if row not in asked and row.payoff
+    movers = [row for row in rows if row.asked]
+    other_payoffs = [
+        f"{watched.names[row.seat]} {number(float(row.payoff))}" for row in rows if row not in movers and row.payoff
     ]
-    shown = NOTHING | {
+    context = EMPTY | {
         "title": _title(watched, at),
-        "asked": _asked([watched.named[row.seat] for row in asked]) if rows else "Nobody is asked any more.",
-        "about": _about(watched),
+        "to_move": _to_move_sentence([watched.names[row.seat] for row in movers])
+        if rows
+        else "Nobody is asked any more.",
+        "about": _match_facts(watched),
         "rules": _rules(watched),
-        "cards": [(_player(watched, row), _card(watched, at, row)) for row in asked],
-        "aside": ", ".join(aside),
+        "cards": [(_player_line(watched, row), _decision_facts(watched, at, row)) for row in movers],
+        "aside": ", ".join(other_payoffs),
         "from_rows": _from_rows(watched, rows),
         "beliefs": _beliefs(watched, at),
-        "believed": bool(watched.beliefs) or not watched.forecasts.empty,
-        **_worth(watched, at),
+        "has_beliefs": bool(watched.beliefs) or not watched.forecasts.empty,
+        **_totals(watched, at),
     }
     if watched.replay is not None:
         view = watched.view(at, seat)
         assert view is not None
         sight = sight_of(watched, at, seat)
-        known = seat != PUBLIC and (not rows or not hides_totals(view))
-        totals = tuple(map(float, watched.points[at])) if known else None
-        shown["seats"] = [(str(place), name) for place, name in enumerate(watched.named)] + [
+        totals_visible = seat != PUBLIC and (not rows or not hides_totals(view))
+        totals = tuple(map(float, watched.points[at])) if totals_visible else None
+        context["seats"] = [(str(place), name) for place, name in enumerate(watched.names)] + [
             ("public", "everybody, in public")
         ]
-        shown["news"] = [
-            (name, [each.words for each in watched.told(at, int(key) if key != "public" else PUBLIC) if each.new])
-            for key, name in shown["seats"]
+        context["news"] = [
+            (name, [line.words for line in watched.history(at, int(key) if key != "public" else PUBLIC) if line.new])
+            for key, name in context["seats"]
         ]
-        scene = Scene(view, totals, watched.named, sight.aids, over=not rows)
-        shown |= {"sight": sight} | _known(scene, watched.told(at, seat))
-    return shown
+        scene = Scene(view, totals, watched.names, sight.aids, over=not rows)
+        context |= {"sight": sight} | _history_context(scene, watched.history(at, seat))
+    return context
 
 
-def published(watched: Watched, at: int) -> dict[str, Any]:
-    """What anybody knows when `at` facts are known."""
-    public = watched.public
-    facts = len(public.views) - 1
-    state = "the start" if not at else "the end" if at == facts else f"{at} of {count(facts, 'fact')} known"
-    title = f"{watched.turns.game.iloc[0]}: {state}"
-    return NOTHING | {
-        "title": title,
-        "rules": _rules(watched),
-        **_known(
-            Scene(public.views[at], None, watched.named, sight_of(watched, 0, PUBLIC).aids, over=at == facts),
-            public.told(at),
-        ),
+def _history_context(scene: Scene, history: Sequence[HistoryLine]) -> dict[str, Any]:
+    """The knowledge of a seat, or the public: its board, and its history line by line."""
+    older = max(0, len(history) - MOST_LINES)
+    return {
+        "board": [Markup(part) for part in board_of(scene).values()],
+        "older": history[:older],
+        "history": history[older:],
     }
-
-
-def _known(scene: Scene, told: Sequence[Told]) -> dict[str, Any]:
-    """What a seat, or the public, knows, as a board and fact by fact."""
-    cut = max(0, len(told) - RECENT)
-    return {"board": [Markup(part) for part in board_of(scene).values()], "older": told[:cut], "told": told[cut:]}
 
 
 def _title(watched: Watched, at: int) -> str:
@@ -114,15 +101,15 @@ def _title(watched: Watched, at: int) -> str:
     return f"Step {at + 1} of {steps}: round {rows[0].round}, {rows[0].phase}" if rows else end
 
 
-def _asked(names: Sequence[str]) -> str:
+def _to_move_sentence(names: Sequence[str]) -> str:
     are = "is asked" if len(names) == 1 else "are asked at once"
     return f"{listed(names)} {are}." if names else ""
 
 
-def _player(watched: Watched, row: Any) -> str:
+def _player_line(watched: Watched, row: Any) -> str:
     """A row's player, agent, model and role."""
     model = "" if pd.isna(row.model) else f" with {row.model}"
-    return f"{watched.named[row.seat]}: {row.agent}{model}{f', {row.role}' if row.role else ''}"
+    return f"{watched.names[row.seat]}: {row.agent}{model}{f', {row.role}' if row.role else ''}"
 
 
 def _points(value: Any) -> str:
@@ -130,18 +117,18 @@ def _points(value: Any) -> str:
 
 
 @functools.lru_cache(maxsize=8)  # the same at every place
-def _about(watched: Watched) -> dict[str, Any]:
-    """Who sat where and, where it is known, what the game was made of; hidden facts included."""
+def _match_facts(watched: Watched) -> dict[str, Any]:
+    """The players and, if the match can be replayed, the settings of the game, hidden ones included."""
     first, replay = watched.turns.iloc[0], watched.replay
     tested = seating(replay, watched.turns).tested if replay else {}
     seats = [
-        f"{_player(watched, rows.iloc[0])}{', tested' if replay and tested[seat] else ''}; {_points(rows.payoff.sum())}."
+        f"{_player_line(watched, rows.iloc[0])}{', tested' if replay and tested[seat] else ''}; {_points(rows.payoff.sum())}."
         for seat, rows in watched.turns.groupby("seat")
     ]
-    made = [(str(row.what), str(row.value)) for row in setting(replay.game).itertuples()] if replay else []
-    again = f"Match {first.match} of {first.experiment}, repetition {first.repetition}; {count(watched.places - 1, 'step')}."
+    settings = [(str(row.what), str(row.value)) for row in setting(replay.game).itertuples()] if replay else []
+    match = f"Match {first.match} of {first.experiment}, repetition {first.repetition}; {count(watched.places - 1, 'step')}."
     game = f"{first.game} {first.variant}"
-    return {"game": game, "match": again, "why": watched.why, "seats": seats, "setting": made}
+    return {"game": game, "match": match, "why": watched.why, "seats": seats, "setting": settings}
 
 
 @functools.lru_cache(maxsize=8)
@@ -154,49 +141,51 @@ def _rules(watched: Watched) -> Markup:
 
 
 def _from_rows(watched: Watched, rows: Sequence[Any]) -> Markup:
-    """What a family can tell of a match that cannot be replayed, up to a place."""
+    """The family's own account of a match that cannot be replayed, up to a place."""
     page = known_pages().get(str(watched.turns.game.iloc[0]))
     if watched.replay or page is None:
         return Markup()
     return Markup(page.from_rows(watched.turns, int(rows[0].round) if rows else None))
 
 
-# ---- what a seat did
+# ---- the decisions of a step
 
 
-def _card(watched: Watched, at: int, row: Any) -> list[Fact]:
-    """What a seat that was asked could do, did, thought and cost."""
-    detail = held(row.detail)
+def _decision_facts(watched: Watched, at: int, row: Any) -> list[Fact]:
+    """The options, action, thoughts and cost of a seat that was asked."""
+    detail = parse_detail(row.detail)
     thought = detail.pop("thought", None)
-    rest = "\n".join(f"{name}: {_meant(watched, name, each)}" for name, each in detail.items() if name != "beliefs")
-    unknown = f"{ABSENT}: no price in conf/model" if not pd.isna(row.tokens_in) else ABSENT
+    others = "\n".join(
+        f"{name}: {_detail_text(watched, name, value)}" for name, value in detail.items() if name != "beliefs"
+    )
+    no_cost = f"{ABSENT}: no price in conf/model" if not pd.isna(row.tokens_in) else ABSENT
     facts = [
-        Fact("did", _done(watched, at, row), "Action"),
+        Fact("did", _action_text(watched, at, row), "Action"),
         Fact(
             "thoughts, private",
             "\n".join(map(str, thought)) if isinstance(thought, list) else thought or "",
             "Thoughts",
         ),
         Fact("raw reply", ABSENT if pd.isna(row.reply) else row.reply, "Reply"),
-        Fact("read", _read(row)),
+        Fact("read", _reading_text(row)),
         Fact("asked for", ABSENT if pd.isna(row.legal) else asked_for(json.loads(row.legal)), "Possible answers"),
         Fact("paid by this step", _points(row.payoff)),
         Fact("tokens sent / received", _tokens(row)),
-        Fact("cost", unknown if pd.isna(row.usd) else f"{_amount(row.usd, 6)} USD"),
+        Fact("cost", no_cost if pd.isna(row.usd) else f"{_amount(row.usd, 6)} USD"),
         Fact("seconds", f"{_amount(row.seconds)}{', answered from a recording' if row.cached else ''}"),
-        Fact("also recorded", rest, "Details"),
+        Fact("also recorded", others, "Details"),
     ]
     return [fact for fact in facts if fact.value]
 
 
-def _meant(watched: Watched, name: str, value: Any) -> str:
-    """What `detail` holds, in words; seats have names."""
-    if name in ("target", "suspect") and type(value) is int and value in range(len(watched.named)):
-        return watched.named[value]
+def _detail_text(watched: Watched, name: str, value: Any) -> str:
+    """A value of `detail` in words, with the names of players for their seats."""
+    if name in ("target", "suspect") and type(value) is int and value in range(len(watched.names)):
+        return watched.names[value]
     return "nobody" if value is None and name in ("target", "suspect") else written(value)
 
 
-def _done(watched: Watched, at: int, row: Any) -> str:
+def _action_text(watched: Watched, at: int, row: Any) -> str:
     if pd.isna(row.action):
         return UNREADABLE
     action = action_of(row.action)
@@ -205,13 +194,13 @@ def _done(watched: Watched, at: int, row: Any) -> str:
     return written(action)
 
 
-def _read(row: Any) -> str:
-    """Whether, and at which attempt, an action could be read, and what was done where none could."""
-    asked = "attempts not recorded" if pd.isna(row.attempts) else f"asked {count(int(row.attempts), 'time')}"
-    done = "something else was done in its place" if row.fallback else "readable"
-    done = "no readable action" if pd.isna(row.action) else done
-    done += f", the answer {CUT[row.ended]}" if row.ended in CUT else ""
-    return f"{done}, {asked}{f': {row.fallback}' if row.fallback else ''}{'' if row.valid else '; not valid'}"
+def _reading_text(row: Any) -> str:
+    """Whether an action could be read, after how many attempts, and what happened otherwise."""
+    attempts = "attempts not recorded" if pd.isna(row.attempts) else f"asked {count(int(row.attempts), 'time')}"
+    reading = "something else was done in its place" if row.fallback else "readable"
+    reading = "no readable action" if pd.isna(row.action) else reading
+    reading += f", the answer {CUT[row.ended]}" if row.ended in CUT else ""
+    return f"{reading}, {attempts}{f': {row.fallback}' if row.fallback else ''}{'' if row.valid else '; not valid'}"
 
 
 def _tokens(row: Any) -> str:
@@ -221,68 +210,79 @@ def _tokens(row: Any) -> str:
 
 
 def _amount(value: Any, places: int = 2) -> str:
-    whole, _, rest = ("" if pd.isna(value) else f"{float(value):,.{places}f}").partition(".")
-    return whole + f".{rest}".rstrip(".0") if whole else ABSENT
+    whole, _, decimals = ("" if pd.isna(value) else f"{float(value):,.{places}f}").partition(".")
+    return whole + f".{decimals}".rstrip(".0") if whole else ABSENT
 
 
-# ---- what it came to
+# ---- points and costs
 
 
-def _worth(watched: Watched, at: int) -> dict[str, Any]:
-    """Points over time, and what everybody has and has cost, the step included."""
+def _totals(watched: Watched, at: int) -> dict[str, Any]:
+    """A chart of the points, and a table of points, tokens, seconds and cost up to this step."""
     rows, end = watched.until(at), at == watched.places - 1
-    asked = [row for row in rows if row.asked]
+    movers = [row for row in rows if row.asked]
     points = {"points": at} if end else {"points before this step": at, "points after it": at + 1}
     sums = {"tokens sent": "tokens_in", "tokens received": "tokens_out", "seconds": "seconds", "cost, USD": "usd"}
     if all(pd.isna(row.tokens_in) for row in rows) and not all(pd.isna(row.tokens) for row in rows):
         sums["tokens, both"] = "tokens"
-    made = [[name, *(number(float(each)) for each in watched.points[place])] for name, place in points.items()]
+    table_rows = [
+        [name, *(number(float(points_of_seat)) for points_of_seat in watched.points[place])]
+        for name, place in points.items()
+    ]
     for name, column in sums.items():
-        own = ([getattr(row, column) for row in asked if row.seat == seat] for seat in range(len(watched.named)))
-        made.append([name, *(spent(values, 6 if column == "usd" else 2) for values in own)])
-    series = [(name, watched.points[:, seat].tolist()) for seat, name in enumerate(watched.named)]
+        values_of_seats = (
+            [getattr(row, column) for row in movers if row.seat == seat] for seat in range(len(watched.names))
+        )
+        table_rows.append([name, *(sum_recorded(values, 6 if column == "usd" else 2) for values in values_of_seats)])
+    series = [(name, watched.points[:, seat].tolist()) for seat, name in enumerate(watched.names)]
     chart = lines("Points so far", series, at, "step") if watched.points.any() else ""
-    return {"worth": Grid("So far, this step included", ["what", *watched.named], made), "chart": Markup(chart)}
+    return {"worth": Grid("So far, this step included", ["what", *watched.names], table_rows), "chart": Markup(chart)}
 
 
-def spent(values: Sequence[Any], places: int = 2) -> str:
-    """A sum of what was recorded, and how often nothing was: what is absent is not 0."""
-    there = [float(value) for value in values if not pd.isna(value)]
-    absent = len(values) - len(there)
-    if absent and not there:
+def sum_recorded(values: Sequence[Any], places: int = 2) -> str:
+    """The sum of the recorded values, and how many are missing: a missing value is not 0."""
+    recorded = [float(value) for value in values if not pd.isna(value)]
+    absent = len(values) - len(recorded)
+    if absent and not recorded:
         return ABSENT
-    return _amount(sum(there), places) + (f" and {count(absent, 'time')} {ABSENT}" if absent else "")
+    return _amount(sum(recorded), places) + (f" and {count(absent, 'time')} {ABSENT}" if absent else "")
 
 
-# ---- what players believe of one another
+# ---- beliefs
 
 
 def _beliefs(watched: Watched, at: int) -> list[Grid]:
-    """What everybody who keeps beliefs believes at a place, the latest: as shaded numbers, or in their own words."""
-    until, named = watched.numbers[min(at, len(watched.numbers) - 1)], watched.named
-    every = [each.matrix for each in watched.beliefs]
-    low, high = (float(min(map(np.nanmin, every))), float(max(map(np.nanmax, every)))) if every else (0.0, 1.0)
-    found = []
-    for each in {each.seat: each for each in watched.beliefs if each.turn <= until}.values():
-        short = [name.replace("Player ", "P") for name in named]
+    """The latest beliefs of each player at a place, as shaded numbers or in the player's words."""
+    until = watched.numbers[min(at, len(watched.numbers) - 1)]
+    names = watched.names
+    matrices = [belief.matrix for belief in watched.beliefs]
+    low, high = (float(min(map(np.nanmin, matrices))), float(max(map(np.nanmax, matrices)))) if matrices else (0.0, 1.0)
+    grids = []
+    latest = {belief.seat: belief for belief in watched.beliefs if belief.turn <= until}
+    for belief in latest.values():
+        short = [name.replace("Player ", "P") for name in names]
         rows = [
             [short[view], *("" if np.isnan(cell) else f"{cell:.3f}" for cell in row)]
-            for view, row in enumerate(each.matrix)
+            for view, row in enumerate(belief.matrix)
         ]
-        parts = (each.matrix - low) / ((high - low) or 1.0) * SHADES
+        parts = (belief.matrix - low) / ((high - low) or 1.0) * SHADES
         shades = [["" if np.isnan(part) else f"s{round(part)}" for part in row] for row in parts]
-        caption = f"{named[each.seat]}, {_when(each.turn, until)} ({each.phase})"
-        found.append(Grid(caption, ["suspects", *short[: each.matrix.shape[1]]], rows, shades))
+        caption = f"{names[belief.seat]}, {_belief_age(belief.turn, until)} ({belief.phase})"
+        grids.append(Grid(caption, ["suspects", *short[: belief.matrix.shape[1]]], rows, shades))
     words = watched.forecasts[watched.forecasts.turn <= until]
-    for player, own in words.groupby("player", sort=False):
-        last = own[own.turn == own.turn.max()]
+    for player, of_player in words.groupby("player", sort=False):
+        last = of_player[of_player.turn == of_player.turn.max()]
         cells: Mapping[Any, str] = {(row.view, row.of): row.forecast for row in last.itertuples()}
-        rows = [[view, *(cells.get((view, of), "") for of in named)] for view in named]
-        found.append(
-            Grid(f"{player}, {_when(int(last.turn.iloc[0]), until)}", ["expects", *(f"of {of}" for of in named)], rows)
+        rows = [[view, *(cells.get((view, of), "") for of in names)] for view in names]
+        grids.append(
+            Grid(
+                f"{player}, {_belief_age(int(last.turn.iloc[0]), until)}",
+                ["expects", *(f"of {of}" for of in names)],
+                rows,
+            )
         )
-    return found
+    return grids
 
 
-def _when(turn: int, until: int) -> str:
+def _belief_age(turn: int, until: int) -> str:
     return f"{'new at' if turn == until else 'unchanged since'} step {turn}"
