@@ -1,4 +1,4 @@
-"""Could a printed share be a count over its sample, and are the gains of Table 4 more than chance? Exact tests on counts."""
+"""Exact tests on counts: can a printed share be a count over its sample, and are the gains of Table 4 more than chance?"""
 
 from functools import cache
 from math import lcm
@@ -33,17 +33,17 @@ GAMES = {
     "coordination": COMPETITIONS,
     "rationality": 2 * COMPETITIONS,
 }
-"""In how many games the decisions behind an ability are: every setting of a social game is played as spy and as both crowd seats."""
+"""Ability -> the number of games with its decisions. Every setting of a social game is played as spy and as both crowd seats."""
 
 LONGEST = 300
-"""Sample sizes tried for `other_n`: more interviews there are not."""
+"""The largest sample size tried for `other_n`: the number of interviews."""
 
 
 @cache
 def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
-    """Column -> reading -> the definition. Literal: the paper's formula. Reconciled: what most cells fit.
+    """Column -> reading -> the definition. Literal: the paper's formula. Reconciled: the definition that most cells fit.
 
-    `agreed`: games that ended in agreement; where it is not known, what counts these games has no definition.
+    `agreed`: the number of games that ended in agreement; without it, columns that count these games have no definition.
     """
     games, chameleon, undercover = f"games of {COMPETITIONS}", SELF["chameleon"], SELF["undercover"]
     guesses = lcm(*range(1, SETTINGS + 1))
@@ -102,11 +102,11 @@ def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
 
 
 AVERAGED = ("win_rate", "cost_sharing_cost", "prisoner_score", "public_good_payback")
-"""Columns that are no share of one sample."""
+"""Columns that are not the share of one sample."""
 
 
 def granularity(facts: Facts) -> pd.DataFrame:
-    """Every printed cell of Tables 1, 2 and 4 under each reading: can it be what it is said to be?
+    """Every printed cell of Tables 1, 2 and 4 under each reading: does it fit its definition?
 
     Columns: table, model, metric, published (text), reading, definition, n and k (where it is a count), nearest (value), low, high (95 %,
     Clopper and Pearson, decisions taken as independent), fits (filling zeros aside), fits_digits (all printed digits), how (rounded, cut
@@ -148,7 +148,7 @@ def _test(definition: Definition, text: str) -> dict[str, Any]:
 
 
 def fitting(tested: pd.DataFrame) -> pd.DataFrame:
-    """How many cells of each column fit: metric, reading, definition, cells, fit, chance (of one), by_luck (that as many fit).
+    """How many cells of each column fit: metric, reading, definition, cells, fit, chance (of one), by_luck (p of as many fits).
 
     `tested`: `granularity`. Cells that Tables 1 and 4 both print are counted once.
     """
@@ -165,8 +165,7 @@ TESTS = ("fisher", "fisher_games", "paired_least", "paired_most")
 def significance(tested: pd.DataFrame) -> pd.DataFrame:
     """Every pair of Table 4 with two-sided p values, from the reconciled counts of `tested` (`granularity`).
 
-    Decisions are taken as independent, but for `fisher_games`, the other bound of what the design leaves open: there all decisions of a
-    game are alike, and only games count.
+    Decisions are taken as independent. `fisher_games` is the other extreme: all decisions of a game are equal, and only games count.
     Columns: model, metric, vanilla, enhanced, gain; n, k_vanilla, k_enhanced; counted (both cells are such counts, not only near them);
     games (GAMES); t (two samples, as the paper may have done), t_least (one-sided, of the pairing that is most favourable to a gain: the
     smallest p of any t-test), fisher and fisher_games (two samples, exact; the latter of the nearest numbers of games); paired_least

@@ -43,7 +43,7 @@ SOURCES = {
     "pairs": (4, (*PAIRED, *(name + PGM for name in PAIRED))),
     "details": (2, (*DETAILED, *(name + PGM for name in DETAILED))),
 }
-"""What claims ask for -> the table that has it and the rows it must have."""
+"""Name of a table in claims -> its number and the rows that it must have."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Facts:
         return numbers.loc[rows.model.unique(), rows.metric.unique()]
 
     def complete_table(self, what: str) -> pd.DataFrame:
-        """The rows that SOURCES names, as `wide`. Raises Missing when any is not there."""
+        """The rows that SOURCES names, as `wide`. Raises Missing for a missing row."""
         table, models = SOURCES[what]
         rows = self.wide(table)
         if absent := [name for name in models if name not in rows.index]:
@@ -74,11 +74,11 @@ class Facts:
         return float(self.text.set_index("key").value[key])
 
     def figure_text(self, figure: int, item: str) -> str:
-        """What is printed in a figure."""
+        """The text of an item of a figure."""
         return str(self.figures.set_index(["figure", "item"]).value[figure, item])
 
     def figure_rows(self, figure: int, item: str) -> list[list[float]]:
-        """The same as numbers: rows apart by ' / ', numbers by blanks."""
+        """The numbers of an item of a figure: ' / ' separates rows, blanks separate numbers."""
         return [[float(number) for number in row.split()] for row in self.figure_text(figure, item).split(" / ")]
 
     def scenario_field(self, scenario: str, field: str) -> str:

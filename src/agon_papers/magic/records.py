@@ -1,4 +1,4 @@
-"""The tables that statements of the MAgIC paper are decided from, and other numbers that the counts behind them leave possible."""
+"""The tables behind the statements of the MAgIC paper, and the other numbers that their counts leave possible."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ from agon_papers.resampling import any_rows, jeffreys
 from agon_papers.verdict import Missing
 
 AFTER = "_after"
-"""What `models` adds to the name of a column with beliefs."""
+"""Suffix of the columns with beliefs in the table `models`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """The paper's tables. Its games are not published: what is drawn anew are the decisions that a printed share counts."""
+    """The paper's tables. Its games are not published: record sets draw the decisions behind a printed share anew."""
 
     facts: Facts
     whole_games: bool = False
-    """Whether counts are drawn as if all decisions of a game were alike, and not as if they were independent."""
+    """Whether counts are drawn as if all decisions of a game were equal, instead of independent."""
     unit: ClassVar[str] = "decision"
 
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
-        """The rows of a table, by model; `where` is not asked for.
+        """The rows of a table, by model. Raises ValueError for a `where`, and Missing for a missing row.
 
         abilities: Table 1 with the areas. pairs: Table 4 with the areas and without its last row, models with beliefs as NAME+PGM.
-        details: Table 2; with_pairs: the same with the columns of Table 4. models: the models of Table 4 without beliefs and, in columns
-        NAME_after, with them. Raises Missing where any row of a table is not there.
+        details: Table 2. with_pairs: Table 2 with the columns of Table 4. models: the models of Table 4 without beliefs and, in columns
+        NAME_after, with them.
         """
         if where:
             raise ValueError(f"the tables of the paper are asked for whole, and not where {where}")
@@ -52,7 +52,7 @@ class Records:
         raise ValueError(f"there is no table {table}")
 
     def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
-        """For correlations rows are drawn, all but one; else each share whose count is known, and areas follow."""
+        """For correlations all rows but one are drawn; else each share with a known count, and areas follow."""
         if drawing == "correlation":
             return lambda number: table.iloc[
                 any_rows(len(table), number // resampling.BLOCK)[number % resampling.BLOCK]

@@ -22,7 +22,7 @@ SHARES = {
     "turns": ("length", "one"),
     "wins": ("won", "one"),
 }
-"""Measure of `rates` -> what is counted, over what: columns of `Facts.counted`."""
+"""Measure of `rates` -> what is counted, over what: columns of `Facts.counts`."""
 ONCE = {"rejection", "chosen", "wins"}
 """Of these, what happens once or not at all; all else can happen several times a turn."""
 
@@ -47,7 +47,7 @@ def rates(facts: Facts) -> pd.DataFrame:
 
 
 def unlogged(facts: Facts) -> pd.DataFrame:
-    """`Facts.counted` with the turns that the logs lack, at least and at most, and the decisions that a seat takes in them: few, many.
+    """`Facts.counts` with the turns that the logs lack, at least and at most, and the decisions that a seat takes in them: few, many.
 
     A log that breaks off has the heading of turn 13. A game without a winner went on to the limit, one with a winner ended at 13 to 15.
     Seat 0 proposes in odd turns, seat 1 decides then.

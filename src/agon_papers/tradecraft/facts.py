@@ -63,7 +63,7 @@ COUNTED = {
     "undecided": ("defaults", "decisions"),
     "rejected": ("chosen_reject", "chosen"),
 }
-"""Metric of `trading` -> what it counts and what it divides by, as columns of `Facts.counted`."""
+"""Metric of `trading` -> what it counts and what it divides by, as columns of `Facts.counts`."""
 
 
 @dataclass(frozen=True)

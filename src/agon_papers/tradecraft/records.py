@@ -1,4 +1,4 @@
-"""The records that statements of the TradeCraft paper are decided from: tables of its games and scores, of its rules and set-ups."""
+"""The records behind the statements of the TradeCraft paper: tables of its games and scores, of its rules and set-ups."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from agon_papers.verdict import Missing, select_rows
 
 
 def players(facts: Facts) -> pd.DataFrame:
-    """Counts by game and seat (`Facts.counted`). Columns more: hands, targets (of the game's two players); winners (how many the game has);
-    lost (the other has won); alone: 1 if the player has won and the other has not, -1 in the reverse case, else 0.
+    """Counts by game and seat (`Facts.counts`). New columns: hands, targets (of the game's two players); winners (their number in the
+    game); lost (the other has won); alone: 1 if the player has won and the other has not, -1 in the reverse case, else 0.
     """
     table = facts.counts
     game = table.groupby("match")
@@ -29,8 +29,8 @@ def players(facts: Facts) -> pd.DataFrame:
 
 
 def score_sums(facts: Facts) -> pd.DataFrame:
-    """The assessor's scores by game, player and dimension. Columns: the sum over the logged turns (`first pass total`), and of how many
-    (`first pass turns`); the same of the second pass.
+    """The assessor's scores by game, player and dimension. Columns: the sum over the logged turns (`first pass total`), their number
+    (`first pass turns`), and the same for the second pass.
 
     kind: models, or of two personas same preference or two preferences; primed: they are personas; outcome: won or lost.
     """
@@ -84,24 +84,24 @@ OF_RULES: Mapping[str, Callable[[Facts], pd.DataFrame]] = {
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """The facts, as tables that games are drawn in."""
+    """The facts, as tables with games as units of resampling."""
 
     facts: Facts
     unit: ClassVar[str] = "game"
 
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
-        """The rows of a table with these values. Raises Missing for a value that no row has, and where games are not all here."""
+        """The rows of a table with these values. Raises Missing for a value that no row has, and for missing games."""
         if table not in self._tables:
             of = OF_RULES.get(table) or OF_GAMES[table]
             self._tables[table] = of(self.facts if table in OF_RULES else self.complete_facts)
         return select_rows(self._tables[table], where)
 
     def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
-        """Games drawn within their pair of players, whatever is measured: no spread is of single games. Other tables stay as they are."""
+        """Draws games within their pair of players, for all drawings: no spread is of single games. Other tables stay as they are."""
         return self._games.redraws(table, by)
 
     def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
-        """How many of the games each pair of players has."""
+        """The number of games of each pair of players."""
         return self._games.sizes(tables)
 
     def by_chance(self, table: pd.DataFrame, number: int) -> pd.DataFrame:
@@ -114,7 +114,7 @@ class Records:
 
     @cached_property
     def complete_facts(self) -> Facts:
-        """The facts, if every pair of players has played all its ten games. Raises Missing."""
+        """The facts. Raises Missing unless every pair of players has all its ten games."""
         games = self.facts.players.groupby("matchup").match.nunique()
         if len(games) < len(PANELS) or (games < 10).any():
             raise Missing("the records of some pair of players are not all here")
