@@ -146,16 +146,19 @@ def after(seat, analyses, seats=3):
     return matrix
 
 
-@pytest.mark.parametrize("number", FIGURE_5)
-def test_a_matrix_of_figure_5_comes_out_of_one_to_three_analyses(number):
-    seat, printed, analyses = FIGURE_5[number]
-    assert near(after(seat, analyses), rows(printed))
+def test_the_matrices_of_figure_5_come_out_of_one_to_three_analyses():
+    faults = [
+        number
+        for number, (seat, printed, analyses) in FIGURE_5.items()
+        if not near(after(seat, analyses), rows(printed))
+    ]
+    assert faults == []
 
 
-@pytest.mark.parametrize("chain", [(4, 1, 3), (6, 9, 10), (7, 8, 11), (0, 2)])
-def test_matrices_of_figure_5_follow_one_from_another(chain):
-    for before, then in itertools.pairwise(chain):
-        assert FIGURE_5[then][2][: len(FIGURE_5[before][2])] == FIGURE_5[before][2]
+def test_matrices_of_figure_5_follow_one_from_another():
+    for chain in ((4, 1, 3), (6, 9, 10), (7, 8, 11), (0, 2)):
+        for before, then in itertools.pairwise(chain):
+            assert FIGURE_5[then][2][: len(FIGURE_5[before][2])] == FIGURE_5[before][2], (before, then)
 
 
 def test_one_matrix_of_figure_5_leads_to_no_other():
@@ -370,8 +373,7 @@ THOUGHTS = {
 CASES = [
     (name, seat, form)
     for name, counts in THOUGHTS.items()
-    for seat in range(len(counts))
-    for form in ("text", "matrix")
+    for seat, form in enumerate(("text", "matrix", "text")[: len(counts)])
 ]
 
 
@@ -403,8 +405,7 @@ def test_an_agreement_ends_the_thinking_too():
     assert sum(len(model.asked) for model in run(cost_sharing(), 0, 1, 2, say=agree)[1]) == 6
 
 
-@pytest.mark.parametrize("name", INTERVIEWS)
-@pytest.mark.parametrize("seat", range(3))
+@pytest.mark.parametrize(("name", "seat"), [("chameleon", 0), ("chameleon", 2), ("undercover", 0), ("undercover", 1)])
 def test_without_interviews_it_thinks_the_same_of_the_same_only_later(name, seat):
     known = []
     for interviews in (True, False):
@@ -449,8 +450,9 @@ def test_the_game_is_the_same_with_it_and_without(name):
 SECRET = "xylophone"
 
 
-@pytest.mark.parametrize("form", ["text", "matrix"])
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize(
+    ("name", "form"), [*((name, "text") for name in GAMES), *((name, "matrix") for name in ("chameleon", "undercover"))]
+)
 def test_what_it_thinks_reaches_nobody_else(name, form):
     def say(request):
         said = steady(request)
@@ -468,8 +470,8 @@ def test_what_it_thinks_reaches_nobody_else(name, form):
     assert others.detail.isna().all() and not others.reply.str.contains(SECRET).any()
 
 
-@pytest.mark.parametrize("name", GAMES)
-def test_no_two_requests_have_the_same_sample_and_every_one_names_match_and_seat(name):
+@pytest.mark.parametrize("name", ["undercover", "cost_sharing", "pd"])
+def test_every_request_is_a_sample_of_its_own_match_and_seat(name):
     _, models = run(GAMES[name](), 0, 1)
     samples = [request.sample for model in models for request in model.asked]
     assert len(set(samples)) == len(samples)
@@ -584,8 +586,10 @@ def test_a_turn_is_cached_when_its_thinking_was_recorded_too(recorded, cached):
 # --- what cannot be read
 
 
-@pytest.mark.parametrize("bad", ["", "I would rather not.", "[move] I find Player 2: perhaps", "[[1, 0]]"])
-@pytest.mark.parametrize("form", ["text", "matrix"])
+@pytest.mark.parametrize(
+    ("form", "bad"),
+    [("text", ""), ("text", "[move] I find Player 2: perhaps"), ("matrix", "No."), ("matrix", "[[1, 0]]")],
+)
 def test_an_unreadable_belief_is_asked_for_again_then_changes_nothing_and_is_noted(bad, form):
     found, model = only(chameleon(), saying(lambda view: bad), form=form, attempts=2)
     assert phases(model)[PHASE] == 6 and all(near(each["beliefs"], prior(3, 0, False)) for each in found)
@@ -855,7 +859,7 @@ def test_a_matrix_that_cannot_be_read_keeps_the_one_before():
 # --- in any game, around any agent
 
 
-@pytest.mark.parametrize("name", MATRIX)
+@pytest.mark.parametrize("name", ["pd", "rps_joint"])
 def test_it_plays_every_repeated_game(name):
     turns, models = run(replace(MATRIX[name], rounds=4), 0, 1)
     assert turns.valid.all() and [phases(model) for model in models] == [Counter(move=4, beliefs=3)] * 2
@@ -1016,11 +1020,9 @@ def test_the_words_of_the_default_variant_are_not_in_a_relabelled_question(name)
     assert not any(re.search(r"(?i)cooperat|defect|prisoner|dilemma", r.messages[-1].text) for r in models[0].asked)
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", ["pd", "rps"])
 def test_nothing_shows_how_many_rounds_a_repeated_game_has(name):
-    if name in MATRIX:
-        asked = [
-            [r.messages[-1].text for r in beliefs_of(run(replace(GAMES[name](), rounds=n), 0)[1][0])[:2]]
-            for n in (3, 9)
-        ]
-        assert asked[0] == asked[1]
+    asked = [
+        [r.messages[-1].text for r in beliefs_of(run(replace(GAMES[name](), rounds=n), 0)[1][0])[:2]] for n in (3, 9)
+    ]
+    assert asked[0] == asked[1]
