@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import AgonError
-from agon.agents.keeping import Full, Keeps, Measured, keeps_of, without
+from agon.agents.keeping import BudgetedModel, ContextPolicy, Full, drop_before, keeps_of
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
 from agon.conf import load
@@ -229,7 +229,7 @@ def test_nothing_is_counted_as_less_than_a_server_that_takes_two_letters_for_a_t
     messages = ()
     for place, text in enumerate(texts):
         messages = extend(messages, "assistant" if place % 2 else "user", text)
-    count = Measured(Told(lambda request: GOOD), 10).tokens(messages)
+    count = BudgetedModel(Told(lambda request: GOOD), 10).tokens(messages)
     assert count >= sum(len(each.encode()) if not each.isascii() else len(each) / 2 for each in texts)
 
 
@@ -239,7 +239,7 @@ def test_a_conversation_without_its_middle_is_a_conversation():
         messages = extend(
             messages, "assistant" if place % 2 else "user", str(place), ({"a": place},) if place % 2 else ()
         )
-    left = without(messages, 3)
+    left = drop_before(messages, 3)
     assert [each.text for each in left] == ["s", "2", "3", "4", "5"] and left[2].opaque == ({"a": 3},)
     assert all(one.id == two.before for one, two in pairwise(left))
 
@@ -247,4 +247,4 @@ def test_a_conversation_without_its_middle_is_a_conversation():
 def test_the_room_of_a_model_is_its_context_less_its_longest_answer():
     model = load("model", "smollm2")
     assert model.room == model.context - model.parameters["max_tokens"]
-    assert keeps_of("everything") == Keeps()
+    assert keeps_of("everything") == ContextPolicy()

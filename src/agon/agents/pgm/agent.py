@@ -24,7 +24,7 @@ from agon.agents.base import Place, Reply, spent
 from agon.agents.llm import LLM, ask
 from agon.agents.pgm.minds import Mind, Semantics, mind_class, mind_of
 from agon.agents.prompts import Prompts, Template, beliefs_of, require_own_words
-from agon.agents.reads import for_thoughts
+from agon.agents.reads import format_of_beliefs
 from agon.agents.styles import SelfConsistency
 from agon.games import Dice, Observation
 from agon.games.base import Times
@@ -148,7 +148,7 @@ class Beliefs:
         """One analysis of what was known `then`."""
         texts, answered, replies = beliefs_of(now.rules, self.folder), None, list[Reply]()
         reads, guide = (
-            for_thoughts(self.llm.reads),
+            format_of_beliefs(self.llm.reads),
             self.llm.texts(now.rules, self.llm.style, self.llm.folder, reads=self.llm.reads),
         )
         thinking = mind.think(then)
@@ -159,11 +159,11 @@ class Beliefs:
                 return replies
             view = then._replace(phase=PHASE, legal=space)
             question = texts.rendered(
-                "ask", view, self.llm.told, self._noted(mind, now._replace(past=then.past))
+                "ask", view, self.llm.since, self._noted(mind, now._replace(past=then.past))
             ).strip()
             how = reads.told(guide.reads, space)
             request = Request(
-                extend(self.llm.opened(now), "user", question + how),
+                extend(self.llm.conversation(now), "user", question + how),
                 f"{self.place.match}/{self.place.seat}/beliefs {self.asked}",
                 self.answer_tokens,
                 view,
@@ -196,7 +196,7 @@ class Beliefs:
 
     def _news(self, view: Observation) -> str:
         texts = self.llm.texts(view.rules, self.llm.style, self.llm.folder)
-        return texts.turn(view, self.llm.told).removesuffix(texts.turn(view, len(view.past))).strip()
+        return texts.turn(view, self.llm.since).removesuffix(texts.turn(view, len(view.past))).strip()
 
     def _recalled(self, mind: Mind, view: Observation) -> str:
         said = beliefs_of(view.rules, self.folder).rendered("recall", view, self._noted(mind, view)).strip()
