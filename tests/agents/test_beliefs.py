@@ -23,7 +23,7 @@ from agon.agents.pgm import PHASE, Beliefs
 from agon.agents.pgm.suspicion import (
     EQUAL,
     Suspicions,
-    foremost,
+    find_extreme,
     normalised,
     prior,
     suspect,
@@ -285,7 +285,7 @@ def test_any_numbers_become_rows_that_sum_to_1(given_, blank):
     ],
 )
 def test_the_foremost_is_one_or_nobody(values, most, ties, found):
-    assert foremost(values, most, ties) == found
+    assert find_extreme(values, most, ties) == found
 
 
 def test_a_suspect_stands_in_a_row_and_a_watcher_in_a_column():
