@@ -91,7 +91,7 @@ def test_the_last_rounds_stay(rounds):
     assert replies[rounds].detail == {"left_out": 2} and replies[rounds - 1].detail is None
 
 
-def test_what_leaves_is_summed_up_and_the_summary_is_an_answer_like_any_other():
+def test_what_leaves_is_summed_up_by_an_answer_like_any_other():
     def say(request):
         return (
             f"summary {len(request.messages)}"
@@ -203,7 +203,7 @@ def test_without_leave_to_cut_the_match_stops_and_says_why():
         asked_of(Tokens(3 * smallest()))
 
 
-def test_what_the_server_refuses_for_its_length_all_the_same_is_no_forfeit():
+def test_what_the_server_refuses_for_its_length_is_no_forfeit():
     room = 4 * smallest()
     model = Tokens(room, wrong=room - int(1.5 * smallest()))
     replies, _ = asked_of(model, overflow="cut")
@@ -225,7 +225,7 @@ def test_a_replay_cuts_at_the_same_places():
 
 
 @given(texts=st.lists(st.text(max_size=300), min_size=1, max_size=8))
-def test_nothing_is_counted_as_less_than_a_server_that_takes_two_letters_for_a_token(texts):
+def test_nothing_is_counted_as_less_than_two_letters_for_a_token(texts):
     messages = ()
     for place, text in enumerate(texts):
         messages = extend(messages, "assistant" if place % 2 else "user", text)
