@@ -652,9 +652,7 @@ def roles(role, *suspects):
         ("not sure", ("Player 3", "nobody", "nobody"), {"I suspect"}, None, "not too specific"),
     ],
 )
-def test_the_role_that_it_infers_decides_its_questions_and_its_clue(
-    role, suspects, besides, target, guidance
-):
+def test_the_role_that_it_infers_decides_its_questions_and_its_clue(role, suspects, besides, target, guidance):
     found, model = only(undercover(), saying(roles(role, *suspects)), seat=1)
     second = beliefs_of(model)[1]
     assert {name for name, _ in second.view.legal.parts} == besides | {
