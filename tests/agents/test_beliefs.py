@@ -23,7 +23,7 @@ from agon.agents.pgm import PHASE, Beliefs
 from agon.agents.pgm.suspicion import (
     EQUAL,
     Suspicions,
-    foremost,
+    find_extreme,
     normalised,
     prior,
     suspect,
@@ -288,7 +288,7 @@ def test_any_numbers_become_rows_that_sum_to_1(given_, blank):
     ],
 )
 def test_the_foremost_is_one_or_nobody(values, most, ties, found):
-    assert foremost(values, most, ties) == found
+    assert find_extreme(values, most, ties) == found
 
 
 def test_a_suspect_stands_in_a_row_and_a_watcher_in_a_column():
@@ -311,7 +311,7 @@ TABLE = Suspicions(("Player 1", "Player 2", "Player 3"))
         "<think>[[1, 0, 0], [1, 0, 0], [1, 0, 0]]</think>[[0, .5, .5], [0.2, 0.2, 0.6], [1, 0, 0]]",
     ],
 )
-def test_the_first_list_of_nine_numbers_counts_cut_to_1_and_made_to_sum_to_1(text):
+def test_the_first_list_of_nine_numbers_counts_and_sums_to_1(text):
     assert near(read(text, TABLE).action, [[0, 0.5, 0.5], [0.2, 0.2, 0.6], [1, 0, 0]], 1e-9)
 
 
@@ -415,7 +415,7 @@ def test_without_interviews_it_thinks_the_same_of_the_same_only_later(name, seat
 
 
 @pytest.mark.parametrize(("seat", "counts"), [(0, [3, 6]), (1, [1, 3, 4, 6]), (2, [2, 3, 5, 6])])
-def test_in_undercover_it_thinks_before_its_own_clue_and_after_every_round(seat, counts):
+def test_in_undercover_it_thinks_before_its_clue_and_after_every_round(seat, counts):
     _, models = run(undercover(), seat)
     heard = [sum(event.phase == "clue" for event in request.view.past) for request in beliefs_of(models[seat])]
     assert heard == [count for count in counts for _ in range(2)]
@@ -590,7 +590,7 @@ def test_a_turn_is_cached_when_its_thinking_was_recorded_too(recorded, cached):
     ("form", "bad"),
     [("text", ""), ("text", "[move] I find Player 2: perhaps"), ("matrix", "No."), ("matrix", "[[1, 0]]")],
 )
-def test_an_unreadable_belief_is_asked_for_again_then_changes_nothing_and_is_noted(bad, form):
+def test_an_unreadable_belief_is_asked_again_then_changes_nothing(bad, form):
     found, model = only(chameleon(), saying(lambda view: bad), form=form, attempts=2)
     assert phases(model)[PHASE] == 6 and all(near(each["beliefs"], prior(3, 0, False)) for each in found)
     assert [len(each.get("unread", [])) for each in found if "unread" in each] == [1, 1, 1]
@@ -656,9 +656,7 @@ def roles(role, *suspects):
         ("not sure", ("Player 3", "nobody", "nobody"), {"I suspect"}, None, "not too specific"),
     ],
 )
-def test_what_it_takes_itself_for_decides_what_it_is_asked_and_how_it_gives_its_clue(
-    role, suspects, besides, target, guidance
-):
+def test_the_role_that_it_infers_decides_its_questions_and_its_clue(role, suspects, besides, target, guidance):
     found, model = only(undercover(), saying(roles(role, *suspects)), seat=1)
     second = beliefs_of(model)[1]
     assert {name for name, _ in second.view.legal.parts} == besides | {
@@ -790,7 +788,7 @@ def ballot_of(semantics, ratings, seat=0, spy=2, said="Player 2", **changes):
     return action_of(row.action), row.fallback, json.loads(row.detail)
 
 
-def test_as_published_the_ballot_is_the_matrixs_suspect_and_else_the_models_own():
+def test_as_published_the_ballot_is_the_suspect_of_the_matrix():
     more = {"I_find_Player_3": "+"}
     assert ballot_of("strict", more)[0] == "Player 2"
     ballot, fallback, detail = ballot_of("published", more)
@@ -810,7 +808,7 @@ def test_as_published_the_chameleon_always_accuses_the_highest_other_seat(seat, 
     assert ballot_of("published", more, seat=seat, spy=seat, said="hm")[0] == found
 
 
-def test_as_published_an_unreadable_ballot_is_cast_all_the_same_and_says_so():
+def test_as_published_an_unreadable_ballot_is_cast_and_says_so():
     ballot, fallback, detail = ballot_of("published", {"I_find_Player_3": "+"}, said="hm")
     assert (ballot, fallback, detail["said"]) == ("Player 3", "beliefs: there is no [move] tag", None)
 
@@ -840,7 +838,7 @@ def test_aims_beside_the_games_own_are_given_as_published_alone(name, seat):
 # --- the matrix asked for directly
 
 
-def test_a_matrix_in_numbers_replaces_the_one_before_but_for_the_own_cell_of_the_crowd():
+def test_a_matrix_in_numbers_replaces_all_but_the_own_cell_of_the_crowd():
     said = "[[0.5, 0.1, 0.4], [0.2, 0.2, 0.6], [2, 0, 0]]"
     found, model = only(chameleon(), saying(lambda view: said), form="matrix")
     assert near(found[-1]["beliefs"], [[0, 0.2, 0.8], [0.2, 0.2, 0.6], [1, 0, 0]], 1e-6)
@@ -1015,7 +1013,7 @@ def test_a_model_is_asked_what_a_human_has_read(case):
 
 
 @pytest.mark.parametrize("name", ["pd_label", "pd_joint"])
-def test_the_words_of_the_default_variant_are_not_in_a_relabelled_question(name):
+def test_a_relabelled_question_has_no_words_of_the_default_variant(name):
     _, models = run(replace(MATRIX[name], rounds=3), 0)
     assert not any(re.search(r"(?i)cooperat|defect|prisoner|dilemma", r.messages[-1].text) for r in models[0].asked)
 

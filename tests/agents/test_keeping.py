@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import AgonError
-from agon.agents.keeping import Full, Keeps, Measured, keeps_of, without
+from agon.agents.keeping import BudgetedModel, ContextPolicy, Full, drop_before, keeps_of
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
 from agon.conf import load
@@ -91,7 +91,7 @@ def test_the_last_rounds_stay(rounds):
     assert replies[rounds].detail == {"left_out": 2} and replies[rounds - 1].detail is None
 
 
-def test_what_leaves_is_summed_up_and_the_summary_is_an_answer_like_any_other():
+def test_what_leaves_is_summed_up_by_an_answer_like_any_other():
     def say(request):
         return (
             f"summary {len(request.messages)}"
@@ -203,7 +203,7 @@ def test_without_leave_to_cut_the_match_stops_and_says_why():
         asked_of(Tokens(3 * smallest()))
 
 
-def test_what_the_server_refuses_for_its_length_all_the_same_is_no_forfeit():
+def test_what_the_server_refuses_for_its_length_is_no_forfeit():
     room = 4 * smallest()
     model = Tokens(room, wrong=room - int(1.5 * smallest()))
     replies, _ = asked_of(model, overflow="cut")
@@ -225,11 +225,11 @@ def test_a_replay_cuts_at_the_same_places():
 
 
 @given(texts=st.lists(st.text(max_size=300), min_size=1, max_size=8))
-def test_nothing_is_counted_as_less_than_a_server_that_takes_two_letters_for_a_token(texts):
+def test_nothing_is_counted_as_less_than_two_letters_for_a_token(texts):
     messages = ()
     for place, text in enumerate(texts):
         messages = extend(messages, "assistant" if place % 2 else "user", text)
-    count = Measured(Told(lambda request: GOOD), 10).tokens(messages)
+    count = BudgetedModel(Told(lambda request: GOOD), 10).tokens(messages)
     assert count >= sum(len(each.encode()) if not each.isascii() else len(each) / 2 for each in texts)
 
 
@@ -239,7 +239,7 @@ def test_a_conversation_without_its_middle_is_a_conversation():
         messages = extend(
             messages, "assistant" if place % 2 else "user", str(place), ({"a": place},) if place % 2 else ()
         )
-    left = without(messages, 3)
+    left = drop_before(messages, 3)
     assert [each.text for each in left] == ["s", "2", "3", "4", "5"] and left[2].opaque == ({"a": 3},)
     assert all(one.id == two.before for one, two in pairwise(left))
 
@@ -247,4 +247,4 @@ def test_a_conversation_without_its_middle_is_a_conversation():
 def test_the_room_of_a_model_is_its_context_less_its_longest_answer():
     model = load("model", "smollm2")
     assert model.room == model.context - model.parameters["max_tokens"]
-    assert keeps_of("everything") == Keeps()
+    assert keeps_of("everything") == ContextPolicy()

@@ -75,7 +75,7 @@ def test_without_a_readable_answer_the_turn_is_forfeit_and_says_why():
     assert (turn.fallback, turn.attempts, turn.reply) == ("forfeit: there is no [move] tag", 5, BAD)
 
 
-def test_or_a_random_legal_action_is_taken_and_the_turn_is_not_valid_either():
+def test_or_a_random_legal_action_is_taken_and_the_turn_is_invalid():
     turn = only(BAD, player=partial(LLM, on_invalid="random_legal"))
     assert turn.action in ("cooperation", "defection") and turn.payoff > 0 and not turn.valid
     assert turn.fallback == "random_legal: there is no [move] tag"

@@ -146,7 +146,7 @@ small_airports = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(small_airports)
-def test_the_shapley_value_is_the_mean_of_what_each_flight_adds_over_all_orders(airlines):
+def test_the_shapley_value_is_the_mean_marginal_cost_over_all_orders(airlines):
     flights = [(owner, SIZES.index(a.aircraft) + 1) for owner, a in enumerate(airlines) for _ in range(a.flights)]
     added = [Fraction(0)] * len(airlines)
     orders = list(permutations(flights))

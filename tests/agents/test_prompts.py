@@ -118,7 +118,7 @@ def test_every_payoff_of_a_game_for_three_is_told_as_the_game_pays_it(seat):
 @every_game
 @given(st.data())
 @settings(max_examples=10, deadline=None)
-def test_after_each_round_the_seat_is_told_what_was_chosen_and_what_it_scored(name, data):
+def test_after_each_round_the_seat_is_told_the_choices_and_its_score(name, data):
     game = MATRIX[name]
     played = st.lists(st.tuples(*[st.sampled_from(game.options)] * 2), min_size=1, max_size=min(6, game.rounds - 1))
     rounds = data.draw(played)

@@ -49,7 +49,7 @@ def test_one_shot_equilibrium_is_uniform_in_rock_paper_scissors():
     assert moves(one_shot_equilibrium, against="RRRR", game=RPS, dice=Fed(0.32, 0.34, 0.65, 0.68)) == "RPPS"
 
 
-def test_one_shot_equilibrium_prefers_scissors_where_rock_against_paper_counts_three():
+def test_one_shot_equilibrium_prefers_scissors_where_paper_beats_by_three():
     thrown = Fed(0.19, 0.21, 0.39, 0.41, 0.99)
     assert moves(one_shot_equilibrium, against="RRRRR", game=GAMES["rps_payoff"], dice=thrown) == "RPPSS"
 
@@ -96,7 +96,7 @@ def test_best_reply_to_most_frequent_beats_the_most_frequent_action():
     assert moves(best_reply_to_most_frequent, against="SSRRRP", game=RPS, dice=low()) == "RRRRPP"
 
 
-def test_best_reply_to_most_frequent_takes_the_earlier_of_equally_frequent_actions():
+def test_best_reply_to_most_frequent_takes_the_earlier_of_equals():
     assert moves(best_reply_to_most_frequent, against="SPRS", game=RPS, dice=low()) == "RRSP"
 
 
@@ -165,7 +165,7 @@ def test_random_mix_takes_each_action_as_often_as_it_should():
 # --- memory-one
 
 
-def test_win_stay_lose_shift_stays_after_kindness_and_changes_after_unkindness():
+def test_win_stay_lose_shift_stays_after_kindness_and_else_changes():
     assert moves(win_stay_lose_shift, against="CDDCCD") == "CCDCCC"
 
 
@@ -186,7 +186,7 @@ def test_memory_one_takes_a_void_action_for_a_kind_one():
     assert [memory_one(seen(*pair), Fed(), 0, FOUR[0]) for pair in ("--", "C-", "-C")] == ["cooperation"] * 3
 
 
-def test_generous_tit_for_tat_forgives_one_time_in_three_under_axelrods_payoffs():
+def test_generous_tit_for_tat_forgives_one_in_three_with_axelrods_payoffs():
     assert _generous(CLASSIC) == pytest.approx((1, 1 / 3, 1, 1 / 3))
 
 

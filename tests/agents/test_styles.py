@@ -94,7 +94,7 @@ def test_unreadable_answers_have_no_vote():
     assert (turns.action[0], turns.fallback[0], turns.valid[0]) == ("paper", "", True)
 
 
-def test_when_none_can_be_read_the_turn_is_void_with_the_first_ones_reason():
+def test_when_no_answer_is_readable_the_turn_has_the_first_reason():
     turns, _ = decided(*"---")
     assert turns.fallback[0] == "forfeit: there is no [move] tag" and not turns.valid[0] and turns.payoff[0] == 0
 

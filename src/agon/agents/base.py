@@ -1,4 +1,4 @@
-"""The one question every player answers: given what this seat sees, what does it do?"""
+"""The interface of players: an observation goes in, a reply with an action comes out."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -15,78 +15,78 @@ from agon.models.ends import Ended
 
 T = TypeVar("T")
 STOOD_IN = "stood in: "
-"""How the `fallback` of a reply begins that a script gave in the place of somebody who has left: the others' turns still count."""
+"""Prefix of `fallback` where a script replied for a person who has left. The turns of the others still count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a player answered when it was asked once."""
+    """A player's reply to one question."""
 
     action: Any
-    """A legal action, or None when there was no readable one."""
+    """A legal action. None: no answer was readable."""
     text: str = ""
     """The raw answer."""
     attempts: int = 1
-    """Times it was asked, re-asks included."""
+    """Number of times it was asked, with repetitions."""
     fallback: str = ""
-    """What was done instead when there was no readable action; empty when nothing was."""
+    """What replaced an action that was not readable. Empty: nothing did."""
     tokens_in: int = 0
     tokens_out: int = 0
     untold: bool = False
-    """Whether some answer came without its tokens: the sums above are then too low."""
+    """Whether an answer came without its count of tokens. The two sums above are then too low."""
     seconds: float = 0.0
     cached: bool = False
     ended: Ended | None = None
-    """Why the answer ended, in agon's word (agon.models.ends); error where the provider refused for good; None where no model was asked."""
+    """Why the answer ended (agon.models.ends). error: the provider refused for good. None: no model was asked."""
     exchange: str = ""
     """Key of the recorded exchange under data/recordings; empty when there was none."""
     detail: dict[str, Any] | None = None
-    """What only this player knows of its answer, for the turns' column `detail`; JSON values."""
+    """Further facts about the answer, as JSON values, for the turns' column `detail`."""
 
 
 def spent(replies: Sequence[Reply], at_once: bool = False) -> dict[str, Any]:
-    """What several replies have cost together, as fields of one reply: tokens, seconds, and whether all came from records.
+    """The total cost of several replies, as fields of one reply: tokens, seconds, and whether all came from records.
 
-    The seconds of replies that were asked `at_once` are those of the slowest. A reply for which nobody was asked is not counted.
+    Replies that were asked `at_once` take the seconds of the slowest. Replies without an attempt do not count.
     """
-    asked = [reply for reply in replies if reply.attempts]
+    asked_replies = [reply for reply in replies if reply.attempts]
     return {
-        "tokens_in": sum(reply.tokens_in for reply in asked),
-        "tokens_out": sum(reply.tokens_out for reply in asked),
-        "untold": any(reply.untold for reply in asked),
-        "seconds": (max if at_once else sum)([0.0, *(reply.seconds for reply in asked)]),
-        "cached": all(reply.cached for reply in asked),
+        "tokens_in": sum(reply.tokens_in for reply in asked_replies),
+        "tokens_out": sum(reply.tokens_out for reply in asked_replies),
+        "untold": any(reply.untold for reply in asked_replies),
+        "seconds": (max if at_once else sum)([0.0, *(reply.seconds for reply in asked_replies)]),
+        "cached": all(reply.cached for reply in asked_replies),
     }
 
 
 class Place(NamedTuple):
-    """Where an agent sits: it is made fresh for each seat of each match, with this as its first argument."""
+    """The match and seat of an agent. It is the first argument of every agent; each seat of each match has its own agent."""
 
     match: str
     """The match's id."""
     seat: int
     model: Answering | None = None
-    """Where its questions go; None for agents without a model."""
+    """The model that answers its questions. None: the agent has none."""
 
 
 class Agent(Protocol):
-    """A player whose answers take time: a model or a person."""
+    """A player that takes time to answer: a model or a person."""
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """Answers one question."""
 
 
 def times_asked(game: Game[Any], seat: int) -> Times:
-    """How often a match asks `seat`; where the game does not know it, at most as often as a match may have steps."""
+    """How often a match asks `seat`. Where the game sets no limit, the longest possible match does."""
     times = game.times_asked(seat)
     return times._replace(most=min(times.most, longest(game)))
 
 
-async def together(asked: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """What all answer, in order. When one is halted the others still come to their end: their calls are paid for."""
-    if len(asked) == 1:
-        return [await asked[0]]
-    tasks = [asyncio.create_task(each) for each in asked]
+async def together(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Awaits all and returns their results in order. When one is halted the others still finish: their calls are paid for."""
+    if len(coroutines) == 1:
+        return [await coroutines[0]]
+    tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
     try:
         return await asyncio.gather(*tasks)
     except Halted:

@@ -1,4 +1,4 @@
-"""What of its conversation a model is shown: what stays in it, and that it fits into the model's context."""
+"""Context management: which messages of a conversation a model is sent, and whether they fit into its context window."""
 
 from collections.abc import Iterable
 from math import ceil
@@ -10,41 +10,43 @@ from agon.errors import AgonError
 from agon.models import Answer, Answering, Halted, Message, Request, TooLong, extend
 
 OVERFLOWS = ("stop", "cut")
-BELIEVED = 2000
-"""Tokens that a provider may add to a conversation, or to an answer that is not shown whole; and two for each byte. More is no count."""
-AROUND = 8
-"""Tokens that a chat template puts around a message, at most."""
-WIDER = 1.1
-"""By so much more tokens are counted for a text than were for others of the same conversation."""
+MOST_OVERHEAD = 2000
+"""A provider's count of tokens is believed up to this many plus two for each byte. A higher count is ignored."""
+TEMPLATE_TOKENS = 8
+"""A chat template adds at most this many tokens to a message."""
+MARGIN = 1.1
+"""Safety factor on the tokens per byte that this conversation has shown so far."""
 
 
-class Keeps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ContextPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An agent's setting `keeps`: everything, readable, or these settings."""
 
     unreadable: bool = True
-    """Whether answers that could not be read stay, and what was said of them. If not, they leave when the question is decided."""
+    """Whether unreadable answers and the replies to them stay. If not, they leave once the question is decided."""
     rounds: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """The last rounds that stay, the present one included; None: all."""
+    """Number of last rounds that stay, with the present one. None: all stay."""
     summary: Annotated[int, msgspec.Meta(ge=10, le=2000)] | None = None
-    """Words of a summary that takes the place of what leaves: whenever twice as many `rounds` are there, the model is asked for one.
-    None: there is none."""
+    """Length in words of the summary that replaces the rounds that leave. None: no summary.
+
+    The model is asked for one whenever the conversation has 2 * `rounds` rounds.
+    """
 
 
-def keeps_of(given: object) -> Keeps:
-    """From an agent's settings. Raises AgonError."""
-    if isinstance(given, Keeps):
-        return given
+def keeps_of(setting: object) -> ContextPolicy:
+    """The context policy of an agent's setting. Raises AgonError."""
+    if isinstance(setting, ContextPolicy):
+        return setting
     try:
-        named = {"everything": Keeps(), "readable": Keeps(unreadable=False)}
-        found = named[given] if isinstance(given, str) else msgspec.convert(given, Keeps)
+        policies = {"everything": ContextPolicy(), "readable": ContextPolicy(unreadable=False)}
+        policy = policies[setting] if isinstance(setting, str) else msgspec.convert(setting, ContextPolicy)
     except (KeyError, msgspec.ValidationError):
         raise AgonError(
-            f"keeps is {given!r}; it is everything, readable, or some of unreadable (true, false), rounds (the last ones) and "
+            f"keeps is {setting!r}; it is everything, readable, or some of unreadable (true, false), rounds (the last ones) and "
             "summary (words, 10 to 2000)"
         ) from None
-    if found.summary and not found.rounds:
+    if policy.summary and not policy.rounds:
         raise AgonError("keeps: a summary is of rounds that leave: say how many stay, rounds: N")
-    return found
+    return policy
 
 
 class Full(AgonError, Halted):
@@ -59,45 +61,45 @@ class Full(AgonError, Halted):
         )
 
 
-class Begun(NamedTuple):
+class RoundStart(NamedTuple):
     """Where a round begins in a conversation."""
 
     round: int
     place: int
 
 
-def rechained(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The same messages as a conversation of their own."""
-    made: tuple[Message, ...] = ()
-    for each in messages:
-        made = extend(made, each.role, each.text, each.opaque)
-    return made
+def rebuild(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """A new conversation of these messages: each one names the message before it."""
+    conversation: tuple[Message, ...] = ()
+    for message in messages:
+        conversation = extend(conversation, message.role, message.text, message.opaque)
+    return conversation
 
 
-def without(messages: tuple[Message, ...], place: int) -> tuple[Message, ...]:
-    """A conversation without what lies between its first message and `place`."""
-    return rechained((messages[0], *messages[place:]))
+def drop_before(messages: tuple[Message, ...], place: int) -> tuple[Message, ...]:
+    """Drops the messages between the first one and `place`."""
+    return rebuild((messages[0], *messages[place:]))
 
 
-def moved(begun: Iterable[Begun], place: int) -> tuple[Begun, ...]:
-    """Where rounds begin, when what lies between the first message and `place` has left."""
-    return tuple(Begun(each.round, each.place - place + 1) for each in begun if each.place >= place)
+def shift_starts(starts: Iterable[RoundStart], place: int) -> tuple[RoundStart, ...]:
+    """The starts of rounds after `drop_before(messages, place)`."""
+    return tuple(RoundStart(start.round, start.place - place + 1) for start in starts if start.place >= place)
 
 
-class Measured:
-    """A model that is asked nothing that does not fit: what a conversation takes is counted before it is sent.
+class BudgetedModel:
+    """A model that refuses conversations of more than `room` tokens before they are sent.
 
-    Counted is what the provider has told of the conversation's beginning, and for the rest a bound: half a token for each ASCII
-    letter, one for each other byte, or what this conversation's text took so far, if that is more. It hangs on recorded answers
-    alone, so that a replay comes to the same.
+    The provider's own count is used for the beginning of a conversation that it has seen. New text is bounded from above: half a
+    token for each ASCII letter and one for each other byte, or the highest rate of this conversation if that is more.
+    The bound depends on recorded answers alone. A replay therefore refuses the same conversations.
     """
 
     def __init__(self, model: Answering, room: int) -> None:
         self.model, self.room = model, room
-        self.told: dict[str, tuple[int, int]] = {}
-        """Id of a question -> tokens up to it, and with its answer."""
-        self.rate = 0.0
-        """Tokens of a byte, at most so far."""
+        self.counts: dict[str, tuple[int, int]] = {}
+        """Id of a question -> tokens up to the question, tokens up to its answer."""
+        self.tokens_per_byte = 0.0
+        """Highest rate so far."""
 
     @property
     def instant(self) -> bool:
@@ -105,50 +107,52 @@ class Measured:
         return self.model.instant
 
     async def heard(self, request: Request, answer: Answer, fault: str) -> None:
-        """Passed on to who records."""
+        """Tells the model that records what was wrong with an answer."""
         if (heard := getattr(self.model, "heard", None)) is not None:
             await heard(request, answer, fault)
 
     async def answer(self, request: Request) -> Answer:
-        """The answer. Raises TooLong where there is no room for it."""
+        """Asks the model. Raises TooLong where the conversation does not fit."""
         if (tokens := self.tokens(request.messages)) > self.room:
             raise TooLong("too long", f"about {tokens:,} tokens, and there is room for {self.room:,}", "void")
         answer = await self.model.answer(request)
-        sent = sum(len(each.text.encode()) for each in request.messages)
-        said = len((answer.text + answer.thinking).encode())
-        if answer.tokens_in and not request.options and answer.tokens_in < BELIEVED + 2 * sent:
-            answered = min(answer.tokens_out, BELIEVED + 2 * said)
-            self.told[request.messages[-1].id] = answer.tokens_in, answer.tokens_in + answered
-            self.rate = max(self.rate, answer.tokens_in / max(sent, 1))
+        bytes_sent = sum(len(message.text.encode()) for message in request.messages)
+        bytes_received = len((answer.text + answer.thinking).encode())
+        if answer.tokens_in and not request.options and answer.tokens_in < MOST_OVERHEAD + 2 * bytes_sent:
+            tokens_out = min(answer.tokens_out, MOST_OVERHEAD + 2 * bytes_received)
+            self.counts[request.messages[-1].id] = answer.tokens_in, answer.tokens_in + tokens_out
+            self.tokens_per_byte = max(self.tokens_per_byte, answer.tokens_in / max(bytes_sent, 1))
         return answer
 
     def tokens(self, messages: tuple[Message, ...]) -> int:
-        """About how many tokens a conversation has, rather too many than too few."""
+        """An upper bound on the tokens of a conversation."""
         for place in range(len(messages) - 1, -1, -1):
-            if known := self.told.get(messages[place].id):
-                alone, answered = known
+            if counts := self.counts.get(messages[place].id):
+                up_to, with_answer = counts
                 rest = messages[place + 2 :]
-                return ceil((answered if place + 1 < len(messages) else alone) + sum(map(self._bound, rest)))
-        if self.rate:  # its beginning has left
-            sent = sum(len(each.text.encode()) for each in messages)
-            return ceil(WIDER * self.rate * sent) + AROUND * len(messages)
+                return ceil((with_answer if place + 1 < len(messages) else up_to) + sum(map(self._bound, rest)))
+        if self.tokens_per_byte:  # the beginning was dropped
+            size = sum(len(message.text.encode()) for message in messages)
+            return ceil(MARGIN * self.tokens_per_byte * size) + TEMPLATE_TOKENS * len(messages)
         return ceil(sum(map(self._bound, messages)))
 
     def _bound(self, message: Message) -> float:
         text = message.text
         size = len(text.encode())
-        return max((len(text) if text.isascii() else 2 * size) / 2, WIDER * self.rate * size) + AROUND
+        return (
+            max((len(text) if text.isascii() else 2 * size) / 2, MARGIN * self.tokens_per_byte * size) + TEMPLATE_TOKENS
+        )
 
 
 def measured(model: Answering) -> Answering:
-    """A model as an agent asks it."""
+    """The model with its limit of tokens enforced, if the limit is known."""
     room: int | None = getattr(model, "room", None)
-    return model if room is None else Measured(model, room)
+    return model if room is None else BudgetedModel(model, room)
 
 
-def overflow_of(given: Any) -> Literal["stop", "cut"]:
-    """From an agent's settings. Raises AgonError."""
-    if given not in OVERFLOWS:
-        raise AgonError(f"overflow is {given!r}; it must be stop or cut")
-    found: Literal["stop", "cut"] = given
-    return found
+def overflow_of(setting: Any) -> Literal["stop", "cut"]:
+    """The setting, if it is one. Raises AgonError."""
+    if setting not in OVERFLOWS:
+        raise AgonError(f"overflow is {setting!r}; it must be stop or cut")
+    overflow: Literal["stop", "cut"] = setting
+    return overflow

@@ -1,4 +1,4 @@
-"""A language model at the table: what the seat sees becomes text, the model's text becomes a legal action."""
+"""Players that are language models: an observation becomes a prompt, and the answer becomes a legal action."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from agon.agents.base import Place, Reply, times_asked
-from agon.agents.keeping import Begun, Full, keeps_of, measured, moved, overflow_of, rechained, without
+from agon.agents.keeping import Full, RoundStart, drop_before, keeps_of, measured, overflow_of, rebuild, shift_starts
 from agon.agents.prompts import Prompts, prompts, template_of
-from agon.agents.reads import FREE, Read, Reads, Weighed, reads_of, refused
+from agon.agents.reads import FREE, AnswerFormat, ParsedAnswer, Weighed, explain_refusal, reads_of
 from agon.games import Dice, Observation
 from agon.games.base import Times
 from agon.games.pages import aids_told, known_aids
@@ -18,52 +18,52 @@ from agon.models.ends import CUT
 from agon.registry import kind
 
 NO_ANSWER = "(no answer)"
-"""Stands in the conversation where the model said nothing: providers want words, and roles in turn."""
+"""Replaces an empty answer in the conversation. Providers require text, and roles that alternate."""
 
 
 class Draft(NamedTuple):
-    """A decision that is not yet taken."""
+    """A decision that is not taken yet."""
 
     reply: Reply
-    """Without an action where none could be read; `fallback` then says why."""
+    """Its action is None where no answer could be read. `fallback` then says why."""
     messages: tuple[Message, ...]
-    """The conversation up to and including it."""
+    """The conversation, with this answer as its last message."""
     cut: int = 1
-    """The place, in the conversation as it was, from which it was left after its first message."""
+    """Index of the first message after the system message that was sent; 1 when none was dropped."""
 
 
 CutOff = Literal["void", "as_done"]
-"""What an answer is that is not whole."""
+"""How an answer counts that was cut off."""
 
 
-def cut_off_of(given: Any) -> CutOff:
+def cut_off_of(setting: Any) -> CutOff:
     """The setting, if it is one. Raises ValueError."""
-    if given not in get_args(CutOff):
-        raise ValueError(f"cut_off is {given!r}; it must be void or as_done")
-    found: CutOff = given
-    return found
+    if setting not in get_args(CutOff):
+        raise ValueError(f"cut_off is {setting!r}; it must be void or as_done")
+    cut_off: CutOff = setting
+    return cut_off
 
 
 @kind("agon.agents.llm.LLM")
 class LLM:
-    """Asks its model, reads the answer, and asks again with what was wrong, `attempts` times at most in all.
+    """Asks its model for an action. Names the fault and asks again where there is none, at most `attempts` times in all.
 
-    When there is still no readable action, `on_invalid` decides: forfeit (no action), or a random legal one; the turn is not
-    valid either way. `keeps` (agon.agents.keeping): what stays in the conversation; everything, wrong answers included, as published.
-    `overflow`: what is done where it does not fit into the model's context: stop the match, or cut its oldest rounds, which the
-    turn's `detail` says (`left_out`, messages).
-    `aids` are things that people are shown beyond what prompts tell (agon.games.pages), such as a payoff table: the model is told
-    them after a question, whenever they have changed. None unless they are named.
-    `reads`: free, constrained, called or weighed, the ways of agon.agents.reads.
-    `cut_off`: what an answer is that was cut off at its limit of tokens, or held back by the provider (agon.models.ends): void, it is
-    no move and is asked again as one that cannot be read; as_done, it is read as if it were whole.
+    `on_invalid`: what happens without a readable action: forfeit (no action) or random_legal. The turn is invalid either way.
+    `keeps`: which messages stay in the conversation (agon.agents.keeping). As published, all stay, wrong answers too.
+    `overflow`: what happens when the conversation exceeds the model's context window. stop ends the match. cut drops the oldest
+    rounds; the turn's `detail` then has the number of dropped messages (`left_out`).
+    `aids`: names of displays that people see beside the prompt, such as a payoff table (agon.games.pages). The model gets their text
+    after the question whenever it has changed.
+    `reads`: the format of answers: free, constrained, called or weighed (agon.agents.reads).
+    `cut_off`: how an answer counts that hit its limit of tokens or was held back by the provider (agon.models.ends). void: it is
+    no move, and the model is asked again. as_done: it is read as if it were complete.
     """
 
     asks_model = True
     idle: ClassVar = {"answer_tokens", "folder"}
-    """Settings that ids of matches leave out: one is for estimates, and of the folder the texts are hashed."""
+    """Settings that ids of matches leave out. `answer_tokens` serves estimates only; of `folder` the texts are hashed."""
     usual: ClassVar = {"keeps": "everything", "overflow": "stop", "reads": "free", "cut_off": "void"}
-    """Settings that ids leave out where they have these values."""
+    """Settings that ids of matches leave out where they have these values."""
 
     def __init__(
         self,
@@ -91,19 +91,19 @@ class LLM:
         self.style, self.attempts, self.on_invalid, self.folder = style, attempts, on_invalid, folder
         self.answer_tokens, self.aids, self.reads = answer_tokens, tuple(aids), reads_of(reads)
         self.messages: tuple[Message, ...] = ()
-        self.begun: tuple[Begun, ...] = ()
-        """Where rounds begin among the messages."""
-        self.noted: dict[str, Any] = {}
-        """What was done to the conversation before the present question, for `detail`."""
+        self.round_starts: tuple[RoundStart, ...] = ()
+        """The first message of each round."""
+        self.notes: dict[str, Any] = {}
+        """Changes to the conversation before the present question, for the turn's `detail`."""
         self._shortening = asyncio.Lock()
-        self._told_of: tuple[Any, Any] = None, None
-        self.told = 0
-        """Events of the view's past that the conversation has."""
+        self._prompts_of_rules: tuple[Any, Any] = None, None
+        self.since = 0
+        """Number of events of the history that the conversation already tells."""
         self.turns = 0
         self.thoughts = ""
-        """What is said after the question: what the seat has thought beforehand (agon.agents.pgm)."""
-        self.helped = ""
-        """The aids as they were told last."""
+        """Text after the question: the seat's earlier thoughts (agon.agents.pgm)."""
+        self.aids_text = ""
+        """Text of the aids when the model last got it."""
 
     @staticmethod
     def texts(
@@ -115,7 +115,7 @@ class LLM:
         keeps: Any = "everything",
         **_: Any,
     ) -> Prompts:
-        """The prompts that an agent with these settings uses in a game. Raises AgonError for aids that it does not have."""
+        """The prompts of an agent with these settings in a game. Raises AgonError for aids that the game does not have."""
         known_aids(game, aids)
         return prompts(template_of(game, folder), style, reads_of(reads).guide, keeps_of(keeps).summary is not None)
 
@@ -129,100 +129,112 @@ class LLM:
         overflow: str = "stop",
         **_: Any,
     ) -> Times:
-        """How often it asks its model in a match: once for each decision, up to all attempts and a summary before it.
+        """The least and the greatest number of calls in a match.
 
-        With overflow: cut, once more for each round that leaves the conversation because the provider finds it too long.
+        A decision takes one call at the least. It takes all attempts and a summary at the most. overflow: cut adds a call for
+        each round that is dropped because the provider finds the conversation too long.
         """
-        asked = times_asked(game, seat)
+        times = times_asked(game, seat)
         tries = 1 if isinstance(reads_of(reads), Weighed) else attempts
-        cuts = asked.most if overflow == "cut" else 0
-        return Times(asked.least, asked.most * (tries + (keeps_of(keeps).summary is not None) + cuts))
+        cuts = times.most if overflow == "cut" else 0
+        return Times(times.least, times.most * (tries + (keeps_of(keeps).summary is not None) + cuts))
 
     @staticmethod
     def unfit(space: Any, model: Any, reads: Any = "free", **_: Any) -> str:
-        """Why an agent with these settings cannot play: a space of the game, or the model (both None: not known); empty where it can."""
+        """Why an agent with these settings cannot play in this action space or with this model (None: not known). Empty where it can."""
         way = reads_of(reads)
-        return (model and refused(way, model)) or (space and way.fault(space)) or ""
+        return (model and explain_refusal(way, model)) or (space and way.fault(space)) or ""
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One decision."""
         return self.take(await self.draft(view, dice=dice), view, dice)
 
     async def draft(self, view: Observation, number: int = 0, dice: Dice | None = None) -> Draft:
-        """What it would answer, without taking it; drafts of different `number` are different samples."""
+        """A decision that is not taken yet. Drafts of different `number` are different samples."""
         texts = self._texts(view)
         if self.keeps.rounds:
             async with self._shortening:  # several drafts may be asked for at once
                 await self._shorten(view, texts, self.keeps.rounds)
-        helps = aids_told(view, self.aids)
-        news = f"\n\n# To help you\n{helps}" if helps and helps != self.helped else ""
-        how = self.reads.told(texts.reads, view.legal)
-        messages = extend(self.opened(view), "user", texts.turn(view, self.told) + news + self.thoughts + how)
+        aids = aids_told(view, self.aids)
+        news = f"\n\n# To help you\n{aids}" if aids and aids != self.aids_text else ""
+        instructions = self.reads.told(texts.reads, view.legal)
+        messages = extend(
+            self.conversation(view), "user", texts.turn(view, self.since) + news + self.thoughts + instructions
+        )
         sample = f"{self.place.match}/{self.place.seat}/{self.turns}.{number}"
         request = Request(messages, sample, self.answer_tokens, view)
-        drafted = await ask(
-            *(self.model, request, lambda fault: texts.again(fault, view) + how, self.attempts, self.reads, dice),
+        draft = await ask(
+            *(
+                self.model,
+                request,
+                lambda fault: texts.again(fault, view) + instructions,
+                self.attempts,
+                self.reads,
+                dice,
+            ),
             cuts=self.cuts(messages),
             cut_off=self.cut_off,
         )
-        if self.noted:
-            drafted = drafted._replace(reply=_noting(drafted.reply, self.noted))
-        if drafted.reply.action is None:
-            reply = replace(drafted.reply, fallback=f"{self.on_invalid}: {drafted.reply.fallback}")
-            return drafted._replace(reply=reply)
-        return drafted
+        if self.notes:
+            draft = draft._replace(reply=_add_notes(draft.reply, self.notes))
+        if draft.reply.action is None:
+            reply = replace(draft.reply, fallback=f"{self.on_invalid}: {draft.reply.fallback}")
+            return draft._replace(reply=reply)
+        return draft
 
-    def opened(self, view: Observation) -> tuple[Message, ...]:
-        """The conversation so far; at first, what the seat is told before all else."""
+    def conversation(self, view: Observation) -> tuple[Message, ...]:
+        """The conversation so far. It begins with the system message."""
         return self.messages or extend((), "system", self._texts(view).system(view))
 
     def cuts(self, messages: tuple[Message, ...]) -> Sequence[int]:
-        """Places from which a conversation that ends with a question may begin, after its first message."""
+        """Indices at which the conversation may start after its system message, in order. Empty where nothing may be dropped."""
         if self.overflow == "stop":
             return ()
-        return [place for place in (*(each.place for each in self.begun), len(messages) - 1) if place > 1]
+        return [place for place in (*(start.place for start in self.round_starts), len(messages) - 1) if place > 1]
 
     async def _shorten(self, view: Observation, texts: Prompts, rounds: int) -> None:
-        """Lets all but the last `rounds` leave, summed up if that is wanted."""
-        old = [each.round for each in self.begun if each.round <= view.round - rounds]
+        """Drops all but the last `rounds`. Asks for a summary of the dropped ones first if the settings want one."""
+        old = [start.round for start in self.round_starts if start.round <= view.round - rounds]
         if not old or (texts.keeps and view.round - old[0] < 2 * rounds):
             return
-        stays = next((each.place for each in self.begun if each.round > view.round - rounds), len(self.messages))
-        said, self.noted = self.messages[0].text, {"left_out": stays - 1}
+        stays = next(
+            (start.place for start in self.round_starts if start.round > view.round - rounds), len(self.messages)
+        )
+        system, self.notes = self.messages[0].text, {"left_out": stays - 1}
         if texts.keeps:
             question = extend(self.messages[:stays], "user", texts.keeps.rendered("sum_up", self.keeps.summary))
-            seen = view._replace(phase="summary", legal=Text(2000))
+            summary_view = view._replace(phase="summary", legal=Text(2000))
             sample = f"{self.place.match}/{self.place.seat}/{self.turns}.summary"
             try:
-                answer = await self.model.answer(Request(question, sample, 2 * (self.keeps.summary or 0), seen))
-                self.noted |= {"summary": answer.text, "summary_exchange": answer.exchange}
+                answer = await self.model.answer(Request(question, sample, 2 * (self.keeps.summary or 0), summary_view))
+                self.notes |= {"summary": answer.text, "summary_exchange": answer.exchange}
                 if answer.ended in CUT:
-                    self.noted |= {"summary_ended": answer.ended}
+                    self.notes |= {"summary_ended": answer.ended}
                 if answer.ended in CUT and self.cut_off == "void":
-                    self.noted |= {"summary_failed": f"it was {CUT[answer.ended]}"}
+                    self.notes |= {"summary_failed": f"it was {CUT[answer.ended]}"}
                 else:
-                    said = texts.system(view) + texts.keeps.rendered("before", answer.text)
+                    system = texts.system(view) + texts.keeps.rendered("before", answer.text)
             except CallFailed as failure:
-                self.noted |= {"summary_failed": str(failure)}
-        self.messages = rechained((self.messages[0]._replace(text=said), *self.messages[stays:]))
-        self.begun = moved(self.begun, stays)
+                self.notes |= {"summary_failed": str(failure)}
+        self.messages = rebuild((self.messages[0]._replace(text=system), *self.messages[stays:]))
+        self.round_starts = shift_starts(self.round_starts, stays)
 
     def _texts(self, view: Observation) -> Prompts:
-        if self._told_of[0] is not view.rules:  # of one match they are the same
+        if self._prompts_of_rules[0] is not view.rules:  # the rules are one object during a match
             texts = self.texts(view.rules, self.style, self.folder, reads=self.reads, keeps=self.keeps)
-            self._told_of = view.rules, texts
-        return self._told_of[1]
+            self._prompts_of_rules = view.rules, texts
+        return self._prompts_of_rules[1]
 
     def take(self, draft: Draft, view: Observation, dice: Dice) -> Reply:
-        """Makes a draft the decision: its conversation is what the next one goes on from."""
-        self.turns, self.noted = self.turns + 1, {}
+        """Makes a draft the decision. The next question continues its conversation."""
+        self.turns, self.notes = self.turns + 1, {}
         if view.phase not in self._texts(view).asides:
             place = max(1, len(self.messages)) - draft.cut + 1
-            if all(each.round != view.round for each in reversed(self.begun)):
-                self.begun = (*self.begun, Begun(view.round, max(1, len(self.messages))))
+            if all(start.round != view.round for start in reversed(self.round_starts)):
+                self.round_starts = (*self.round_starts, RoundStart(view.round, max(1, len(self.messages))))
             if draft.cut > 1:
-                self.begun = moved(self.begun, draft.cut) or (Begun(view.round, 1),)
-            self.messages, self.told, self.helped = draft.messages, len(view.past), aids_told(view, self.aids)
+                self.round_starts = shift_starts(self.round_starts, draft.cut) or (RoundStart(view.round, 1),)
+            self.messages, self.since, self.aids_text = draft.messages, len(view.past), aids_told(view, self.aids)
             if not self.keeps.unreadable and len(self.messages) > place + 2:
                 last = self.messages[-1] if draft.reply.action is not None else Message("assistant", NO_ANSWER, "", "")
                 self.messages = extend(self.messages[: place + 1], "assistant", last.text, last.opaque)
@@ -236,77 +248,79 @@ async def ask(
     request: Request,
     again: Callable[[str], str],
     attempts: int,
-    reads: Reads = FREE,
+    reads: AnswerFormat = FREE,
     dice: Dice | None = None,
     cuts: Sequence[int] = (),
     cut_off: CutOff = "void",
 ) -> Draft:
-    """Asks, reads the answer, and asks again with what was wrong, `attempts` times at most in all.
+    """Asks for an action. Names the fault and asks again where there is none, at most `attempts` times in all.
 
-    An answer that is not whole is not read, unless `cut_off` is as_done.
-
-    Each time is a sample of its own. Without a readable action the reply's `fallback` says what was wrong at last.
-    Where the conversation is too long it is left from the first of `cuts` (places in it) that makes it short enough. Raises Full.
+    Each attempt is a sample of its own. An answer that was cut off is not read unless `cut_off` is as_done.
+    Without a readable action the reply's `fallback` has the last fault.
+    A conversation that is too long restarts at the first index in `cuts` that makes it short enough.
+    Raises Full where none does.
     """
     messages, answers, cut = request.messages, list[Answer](), 1
-    view, wanted = request.view, reads.asked(request.view.legal)
+    view, fields = request.view, reads.asked(request.view.legal)
     while True:
         sample = f"{request.sample}.{len(answers)}"
         try:
-            asked = Request(messages, sample, request.expected, view, **wanted)
-            answer = await model.answer(asked)
+            sample_request = Request(messages, sample, request.expected, view, **fields)
+            answer = await model.answer(sample_request)
         except TooLong as failure:
             place = next((place for place in cuts if place > cut), None)
             if place is None:
                 raise Full(failure) from None
-            messages, cut = without(messages, place - cut + 1), place
+            messages, cut = drop_before(messages, place - cut + 1), place
             continue
         except CallFailed as failure:
             reply = _reply(None, f"refused by the provider: {failure}", answers, len(answers) + 1)
             reply = replace(reply, ended="error")
-            return Draft(_left(reply, cut), extend(messages, "assistant", NO_ANSWER), cut)
+            return Draft(_note_cut(reply, cut), extend(messages, "assistant", NO_ANSWER), cut)
         answers.append(answer)
         whole = answer.ended not in CUT or cut_off == "as_done"
-        found = (
-            reads.read(answer, view.legal, dice) if whole else Read(answer.text, None, f"it was {CUT[answer.ended]}")
+        parsed = (
+            reads.read(answer, view.legal, dice)
+            if whole
+            else ParsedAnswer(answer.text, None, f"it was {CUT[answer.ended]}")
         )
-        if (heard := getattr(model, "heard", None)) is not None:  # who records counts what can be read
-            await heard(asked, answer, found.fault)
-        messages = extend(messages, "assistant", found.text or NO_ANSWER, answer.opaque)
-        if found.action is not None:
-            reply = _reply(found.action, "", answers, len(answers), found.text, found.detail)
-            return Draft(_left(reply, cut), messages, cut)
+        if (heard := getattr(model, "heard", None)) is not None:  # the model that records counts readable answers
+            await heard(sample_request, answer, parsed.fault)
+        messages = extend(messages, "assistant", parsed.text or NO_ANSWER, answer.opaque)
+        if parsed.action is not None:
+            reply = _reply(parsed.action, "", answers, len(answers), parsed.text, parsed.detail)
+            return Draft(_note_cut(reply, cut), messages, cut)
         if len(answers) == attempts:
-            return Draft(_left(_reply(None, found.fault, answers, len(answers)), cut), messages, cut)
-        messages = extend(messages, "user", again(found.fault))
+            return Draft(_note_cut(_reply(None, parsed.fault, answers, len(answers)), cut), messages, cut)
+        messages = extend(messages, "user", again(parsed.fault))
 
 
-def _left(reply: Reply, cut: int) -> Reply:
-    """A reply that says how many messages were left out for want of room."""
-    return reply if cut == 1 else _noting(reply, {"left_out": cut - 1})
+def _note_cut(reply: Reply, cut: int) -> Reply:
+    """Notes how many messages were dropped to make room."""
+    return reply if cut == 1 else _add_notes(reply, {"left_out": cut - 1})
 
 
-def _noting(reply: Reply, noted: Mapping[str, Any]) -> Reply:
-    before = reply.detail or {}
-    left = before.get("left_out", 0) + noted.get("left_out", 0)
-    return replace(reply, detail={**before, **noted} | ({"left_out": left} if left else {}))
+def _add_notes(reply: Reply, notes: Mapping[str, Any]) -> Reply:
+    detail = reply.detail or {}
+    left_out = detail.get("left_out", 0) + notes.get("left_out", 0)
+    return replace(reply, detail={**detail, **notes} | ({"left_out": left_out} if left_out else {}))
 
 
 def _reply(
     action: Any,
     fallback: str,
     answers: list[Answer],
-    asked: int,
+    attempts: int,
     text: str | None = None,
     detail: dict[str, Any] | None = None,
 ) -> Reply:
-    last, charged = answers[-1] if answers else Answer(""), [each.usd for each in answers if each.usd is not None]
-    if charged:  # what is not here is reckoned, by tokens and prices
-        detail = {**(detail or {}), "usd_charged": sum(charged)}
+    last, charges = answers[-1] if answers else Answer(""), [answer.usd for answer in answers if answer.usd is not None]
+    if charges:  # where the provider names no price, tokens and prices give it
+        detail = {**(detail or {}), "usd_charged": sum(charges)}
     return Reply(
         action=action,
         text=last.text if text is None else text,
-        attempts=asked,
+        attempts=attempts,
         fallback=fallback,
         tokens_in=sum([answer.tokens_in for answer in answers]),
         tokens_out=sum([answer.tokens_out for answer in answers]),

@@ -21,16 +21,16 @@ from agon.paths import input_path, shown
 
 OWN = Path(__file__).with_name("prompts")
 SYSTEMS = 1000
-"""So many system messages are kept: most matches of an experiment begin alike."""
+"""Size of the cache of system messages. Most matches of an experiment share theirs."""
 
 
 class Source(NamedTuple):
-    """A template: its file's name, and the folders in which it and what it includes are looked for, in this order."""
+    """A template: the name of its file, and the folders that are searched for it and its includes, in this order."""
 
     file: str
     folders: tuple[Path, ...]
     sandboxed: bool = False
-    """Whether a folder of a user's is among them, whose files may come from anybody. Families are code that runs anyway."""
+    """Whether a user's folder is among them. Its files may come from anybody. Families are trusted: they are code that runs anyway."""
 
     def of(self, file: str) -> "Source":
         """Another file in the same folders."""
@@ -38,79 +38,79 @@ class Source(NamedTuple):
 
 
 class Template:
-    """A file of macros, with the text of all that it includes."""
+    """A file of macros, with the text of its includes. Raises AgonError when it is broken or lacks one of `macros`."""
 
-    def __init__(self, source: Source, needed: Sequence[str]) -> None:
+    def __init__(self, source: Source, macros: Sequence[str]) -> None:
         self.file, self._environment = source.file, _environment(source.folders, source.sandboxed)
         self.path = _look_up(source)
-        with _blamed(self.path):
+        with _blame(self.path):
             self._macros = vars(self._environment.get_template(source.file).module)
             self.text = "\n".join(_sources(self._environment, source.file))
             """The templates' own text, which ids of matches hash."""
-        for macro in needed:
+        for macro in macros:
             if not isinstance(self._macros.get(macro), Macro):
-                known = f"{', '.join(needed[:-1])} and {needed[-1]}"
-                raise AgonError(f"prompt {self.path} has no macro {macro}: it needs {known}")
+                names = f"{', '.join(macros[:-1])} and {macros[-1]}"
+                raise AgonError(f"prompt {self.path} has no macro {macro}: it needs {names}")
 
     def rendered(self, macro: str, *values: object) -> str:
-        """What a macro makes of some values, in the words of the view among them."""
-        view = next((each for each in values if isinstance(each, Observation)), None)
+        """The text of a macro for some values. A view among them may have its own wording."""
+        view = next((value for value in values if isinstance(value, Observation)), None)
         if view is not None and view.wording is not None:
             return view.wording(functools.partial(self.rendered, macro), *values)
         try:
             return str(self._macros[macro](*values))
         except Exception:
-            with _blamed(self.path):
+            with _blame(self.path):
                 raise
 
 
 GUIDES = {"_reads.md": ("constrained", "letters"), "_called.md": ("called",)}
-"""Files that say how to answer, and their macros."""
+"""Files with instructions on the format of answers, and their macros."""
 
 
 class Prompts(Template):
     """The texts for one game in one style.
 
-    A game's template defines three macros: `system(view, style)`, `turn(view, since)`, which tells what has
-    happened since the seat was asked last (`view.past[since:]`) and asks, and `again(fault, view)`; it may set `asides`.
+    A game's template defines three macros. `system(view, style)` has the rules. `turn(view, since)` tells the events since the
+    seat's last question (`view.past[since:]`) and asks. `again(fault, view)` asks again. The template may set `asides`.
     """
 
     def __init__(self, source: Source, style: str, guide: str = "", sums: bool = False) -> None:
         super().__init__(source, ("system", "turn", "again"))
         styled = f"styles/{style}.md"
-        with _blamed(_look_up(source.of(styled))):
+        with _blame(_look_up(source.of(styled))):
             self._style = self._environment.get_template(styled).render().strip()
             self.text = "\n".join([self.text, *_sources(self._environment, styled)])
         self.reads = reads_template(source, guide) if guide else None
-        """How to answer where that is not by a move line (agon.agents.reads)."""
+        """Instructions for answers that are no move line (agon.agents.reads)."""
         if self.reads:
             self.text += f"\n{self.reads.text}"
         self.keeps = Template(source.of("_keeps.md"), ("sum_up", "before")) if sums else None
-        """What is said where the conversation is summed up (agon.agents.keeping)."""
+        """The request for a summary of the conversation (agon.agents.keeping)."""
         if self.keeps:
             self.text += f"\n{self.keeps.text}"
         self._systems: dict[Observation, str] = {}
         self.asides: Sequence[str] = self._macros.get("asides", ())
-        """Phases whose questions are answered and then forgotten: they must change nothing."""
+        """Phases whose questions leave the conversation once they are answered. They must change nothing."""
 
     def system(self, view: Observation) -> str:
         """Rules, objective, and how to answer."""
         try:
-            known = self._systems.get(view)
-        except TypeError:  # a game whose rules cannot be looked up
+            text = self._systems.get(view)
+        except TypeError:  # the rules cannot be hashed
             return self.rendered("system", view, self._style)
-        if known is None:
+        if text is None:
             if len(self._systems) >= SYSTEMS:
                 self._systems.clear()
-            known = self._systems[view] = self.rendered("system", view, self._style)
-        return known
+            text = self._systems[view] = self.rendered("system", view, self._style)
+        return text
 
     def turn(self, view: Observation, since: int) -> str:
         """The news since event `since` of the view's past, and the question."""
         return self.rendered("turn", view, since)
 
     def again(self, fault: str, view: Observation) -> str:
-        """The question once more, with what was wrong."""
+        """The question once more, with the fault of the last answer."""
         return self.rendered("again", fault, view)
 
 
@@ -121,28 +121,28 @@ def prompts(source: Source, style: str, guide: str = "", sums: bool = False) -> 
 
 
 def reads_template(source: Source, guide: str) -> Template:
-    """A file among a game's templates that says how to answer where that is not by a move line (`guide` of agon.agents.reads)."""
+    """The instructions for answers that are no move line: a file among a game's templates (`guide` in agon.agents.reads)."""
     return Template(source.of(guide), GUIDES[guide])
 
 
 def template_of(game: Any, folder: str | None = None) -> Source:
     """A game's template: NAME.md in a user's `folder`, else prompt.md in the folder of its family."""
-    return _named(game, "", "prompt.md", folder)
+    return _find_template(game, "", "prompt.md", folder)
 
 
 def has_prompt(game: object) -> bool:
-    """Whether there is a prompt.md for the game, be it broken."""
+    """Whether there is a prompt.md for the game. It may be broken."""
     source = source_of(game, "prompt.md")
     return any((folder / source.file).is_file() for folder in source.folders)
 
 
 def beliefs_of(game: Any, folder: str | None = None) -> Template:
-    """What an agent that thinks about beliefs is asked in a game: beliefs/NAME.md in a user's `folder`, else its family's beliefs.md.
+    """A game's template of questions about beliefs: beliefs/NAME.md in a user's `folder`, else beliefs.md of its family.
 
-    Three macros: `ask(view, since, mind)`, `again(fault, view)`, and `recall(view, mind)`, what is said to the agent of its
-    beliefs when it is next asked for a decision. Raises AgonError when there is none, or it is broken.
+    It has three macros. `ask(view, since, mind)` and `again(fault, view)` are the questions. `recall(view, mind)` reminds the
+    agent of its beliefs at its next decision. Raises AgonError when there is no template, or it is broken.
     """
-    return _beliefs(_named(game, "beliefs/", "beliefs.md", folder))
+    return _beliefs(_find_template(game, "beliefs/", "beliefs.md", folder))
 
 
 @functools.cache
@@ -151,7 +151,7 @@ def _beliefs(source: Source) -> Template:
 
 
 def require_own_words(game: Game[Any]) -> None:
-    """Raises AgonError for a game that is told in other words than its family's, in which an agent's own notes are."""
+    """Raises AgonError for a game with a wording of its own: the agent's notes are in the family's words."""
     wording = game.watch(game.start(Random(0))).wording
     if wording is not None and not wording.literal:
         raise AgonError(
@@ -161,22 +161,22 @@ def require_own_words(game: Game[Any]) -> None:
 
 def source_of(game: object, file: str, folder: str | None = None) -> Source:
     """A file among the templates of a game (or of a class of games); one in a user's `folder` comes first."""
-    own = [] if folder is None else [_folder(folder)]
-    return Source(file, (*own, *families(game), OWN), sandboxed=bool(own))
+    user_folders = [] if folder is None else [_folder(folder)]
+    return Source(file, (*user_folders, *families(game), OWN), sandboxed=bool(user_folders))
 
 
-def _named(game: Any, prefix: str, own: str, folder: str | None) -> Source:
-    """A user's template is called like the game or like its family."""
+def _find_template(game: Any, prefix: str, default: str, folder: str | None) -> Source:
+    """The template of a game. A user's file has the name of the game or of its family."""
     if folder is not None:
         for name in (game.name, *(family.name for family in families(game))):
             if (_folder(folder) / f"{prefix}{name}.md").is_file():
                 return source_of(game, f"{prefix}{name}.md", folder)
-    return source_of(game, own, folder)
+    return source_of(game, default, folder)
 
 
 @contextmanager
-def _blamed(path: str) -> Iterator[None]:
-    """Says in which template it is that something is wrong."""
+def _blame(path: str) -> Iterator[None]:
+    """Turns an error into an AgonError that names the template."""
     try:
         yield
     except AgonError:
@@ -213,17 +213,17 @@ def _environment(folders: tuple[Path, ...], sandboxed: bool) -> jinja2.Environme
 
 
 def quoted(text: str) -> str:
-    """A text as JSON, in one line, whatever it holds: how what others have said is told."""
-    written = json.dumps(text, ensure_ascii=False)
-    if written.isprintable():
-        return written
-    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in written)
+    """A text as a JSON string in one line. Prompts quote other players this way."""
+    line = json.dumps(text, ensure_ascii=False)
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line)
 
 
 def _points(view: Observation, actions: Sequence[str]) -> float:
-    """What a round of a normal-form game paid the seat: its own action comes first in `actions`."""
-    own, *others = actions
-    payoffs: tuple[float, ...] = view.rules.payoffs((*others[: view.seat], own, *others[view.seat :]))
+    """The seat's payoff of a round of a normal-form game. Its own action comes first in `actions`."""
+    own_action, *others = actions
+    payoffs: tuple[float, ...] = view.rules.payoffs((*others[: view.seat], own_action, *others[view.seat :]))
     return payoffs[view.seat]
 
 
@@ -235,10 +235,10 @@ def _folder(folder: str) -> Path:
 
 
 def _look_up(source: Source) -> str:
-    """Where a template is, as messages say it. Raises AgonError where it is nowhere, or is no text."""
+    """The path of a template, for messages. Raises AgonError where there is none, or it is no text."""
     folders = " or ".join(map(shown, source.folders))
     nearest = next((folder for folder in source.folders if (folder / source.file).is_file()), Path())
-    with _blamed(shown(nearest / source.file)):
+    with _blame(shown(nearest / source.file)):
         try:
             loader: Any = _environment(source.folders, source.sandboxed).loader
             return shown(Path(loader.get_source(_environment(source.folders, source.sandboxed), source.file)[1]))

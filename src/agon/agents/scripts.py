@@ -21,11 +21,11 @@ def anything(view: Observation, dice: Dice) -> object:
 def reference(view: Observation, dice: Dice, **settings: Any) -> object:
     """The reference player of a game: the function `reference` in the scripts of its family.
 
-    `settings` may name those of several families; each family's function takes its own, and has defaults for them.
-    Raises ValueError where the family has no reference player, and for a setting that none takes.
+    `settings` may hold settings of several families. Each family's function takes its own and has defaults for them.
+    Raises ValueError where the family has no reference player, and for a setting that no family takes.
     """
-    script, own = _reference(view.rules.__class__, frozenset(settings))
-    return script(view, dice, **{name: settings[name] for name in own})
+    script, names = _reference(view.rules.__class__, frozenset(settings))
+    return script(view, dice, **{name: settings[name] for name in names})
 
 
 @cache
@@ -33,13 +33,13 @@ def _reference(rules: type, settings: frozenset[str]) -> tuple[Callable[..., obj
     module = family_module(rules, "scripts")
     if module is None or not hasattr(module, "reference"):
         raise ValueError("the game's family has no reference player: write `reference` in its scripts.py")
-    own = _settings(module)
-    known = own.union(*map(_settings, modules("scripts").values()))
-    if unknown := settings - known:
+    names = _settings(module)
+    all_names = names.union(*map(_settings, modules("scripts").values()))
+    if unknown := settings - all_names:
         raise ValueError(
-            f"no reference player takes {', '.join(sorted(unknown))}: there are {', '.join(sorted(known))}"
+            f"no reference player takes {', '.join(sorted(unknown))}: there are {', '.join(sorted(all_names))}"
         )
-    return module.reference, own & settings
+    return module.reference, names & settings
 
 
 def _settings(module: ModuleType) -> frozenset[str]:

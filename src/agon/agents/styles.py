@@ -1,4 +1,4 @@
-"""Ways of thinking that wrap an agent, in any game. Those that are only words are files in prompts/styles."""
+"""Styles of reasoning that wrap an agent, in any game. Styles that only change the prompt are files in prompts/styles."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,9 +17,9 @@ from agon.registry import kind
 
 @kind("agon.agents.styles.SelfConsistency")
 class SelfConsistency:
-    """Asks `k` times and does what most answers say; ties are broken at random, unreadable answers have no vote.
+    """Asks `k` times and takes the majority's action. Ties are broken at random; unreadable answers have no vote.
 
-    The first answer that says it stays in the context (Wang et al., 2023; counterfactual paper, section 5.1).
+    The first answer with the winning action stays in the conversation (Wang et al., 2023; counterfactual paper, section 5.1).
     """
 
     asks_model = True
@@ -34,36 +34,36 @@ class SelfConsistency:
 
     @staticmethod
     def calls(game: Any, seat: int, k: int, agent: Any, **_: Any) -> Times:
-        """How often it asks its model in a match: `k` times as often as the agent that is wrapped."""
-        own: Times = agent.func.calls(game, seat, **agent.keywords)
-        return Times(k * own.least, k * own.most)
+        """The least and the greatest number of calls in a match: `k` times those of the wrapped agent."""
+        times: Times = agent.func.calls(game, seat, **agent.keywords)
+        return Times(k * times.least, k * times.most)
 
     @staticmethod
     def unfit(space: Any, model: Any, agent: Any, **_: Any) -> str:
-        """As of the agent that is wrapped, which must not weigh: there would be nothing to vote on."""
+        """Why it cannot play: the reason of the wrapped agent. That agent must not weigh, as it would have a single vote."""
         if isinstance(reads_of(agent.keywords.get("reads", "free")), Weighed):
             return "self-consistency votes over several answers, and an agent with reads: weighed gives just one"
         return str(agent.func.unfit(space, model, **agent.keywords))
 
     @staticmethod
     def texts(game: Any, agent: Any, **_: Any) -> Prompts:
-        """The prompts of the agent that is wrapped."""
-        asked = getattr(agent, "func", agent)
-        if not hasattr(asked, "texts"):
-            name = getattr(asked, "__name__", asked)
+        """The prompts of the wrapped agent. Raises AgonError where that is no LLM."""
+        llm = getattr(agent, "func", agent)
+        if not hasattr(llm, "texts"):
+            name = getattr(llm, "__name__", llm)
             raise AgonError(f"self-consistency: it votes over answers of an LLM, and {name} asks no model")
-        texts: Prompts = asked.texts(game, **agent.keywords)
+        texts: Prompts = llm.texts(game, **agent.keywords)
         return texts
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
-        """One decision; the reply's cost is that of all answers, its time that of the slowest."""
+        """One decision. Its tokens are those of all answers, its seconds those of the slowest."""
         if self.agent.model.instant:
             drafts = [await self.agent.draft(view, number) for number in range(self.k)]
         else:
             drafts = await together([self.agent.draft(view, number) for number in range(self.k)])
         votes = Counter(draft.reply.action for draft in drafts if draft.reply.action is not None)
-        most = [action for action, count in votes.items() if count == max(votes.values())]
-        winner = dice.choice(most) if len(most) > 1 else most[0] if most else None
+        leaders = [action for action, count in votes.items() if count == max(votes.values())]
+        winner = dice.choice(leaders) if len(leaders) > 1 else leaders[0] if leaders else None
         chosen = next(draft for draft in drafts if draft.reply.action == winner)
         return replace(
             self.agent.take(chosen, view, dice),

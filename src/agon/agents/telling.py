@@ -1,4 +1,4 @@
-"""What a seat sees as one text, and what it answers as another: for models, people, environments, and a user's own agents."""
+"""Observations as text and answers as actions, for environments, people and a user's own functions."""
 
 import json
 import re
@@ -10,16 +10,16 @@ from agon.games.reading import Reading, read
 from agon.games.spaces import Space
 
 STYLE = "zs"
-"""How an answer is asked for: a file in prompts/styles."""
+"""The style of the question: a file in prompts/styles."""
 CUT = "(earlier lines are left out)"
 LINE = 3_000
-"""Characters of a line, where not everything can be told."""
+"""The most characters of one line in a text that is cut."""
 
 
 def told(view: Observation, asked: bool = True, reach: int | None = None, ascii_only: bool = False) -> str:
-    """All that a seat knows, from the game's own prompts: the rules, what has happened, and, when it is `asked`, the question.
+    """An observation as text, from the game's own prompts: the rules, the history, and the question if the seat is `asked`.
 
-    `reach`: characters at most; where there are more, what happened first is left out. `ascii_only`: see `in_ascii`.
+    `reach`: the most characters. A longer text loses the beginning of its history. `ascii_only`: see `in_ascii`.
     """
     texts = prompts(template_of(view.rules), STYLE)
     question = texts.turn(view, len(view.past))
@@ -31,42 +31,43 @@ def told(view: Observation, asked: bool = True, reach: int | None = None, ascii_
         parts = [in_ascii(part) for part in parts]
     if reach is None:
         return "\n\n".join(parts)
-    parts[2] = _newest(parts[2], reach - len("\n\n".join(parts)) + len(parts[2]))
+    parts[2] = _last_lines(parts[2], reach - len("\n\n".join(parts)) + len(parts[2]))
     return "\n\n".join(parts)[:reach]
 
 
-def _newest(text: str, room: int) -> str:
-    """As many of the last lines as there is room for, and that something is left out; of a long line its beginning."""
-    if len(text) <= room:
+def _last_lines(text: str, limit: int) -> str:
+    """The last lines that fit into `limit` characters, after a note that lines are missing. Long lines are cut."""
+    if len(text) <= limit:
         return text
-    kept: list[str] = []
-    room -= len(CUT)
+    lines: list[str] = []
+    limit -= len(CUT)
     for line in reversed(text.split("\n")):
-        short = line if len(line) <= LINE else f"{line[:LINE]} (the rest is left out)"
-        room -= len(short) + 1
-        if room < 0:
+        cut_line = line if len(line) <= LINE else f"{line[:LINE]} (the rest is left out)"
+        limit -= len(cut_line) + 1
+        if limit < 0:
             break
-        kept.append(short)
-    return "\n".join([CUT, *reversed(kept)])
+        lines.append(cut_line)
+    return "\n".join([CUT, *reversed(lines)])
 
 
 def answered(text: object, legal: Space) -> Reading:
-    """The action in a seat's answer: after [move] as its prompt has it, or the answer is nothing but the action.
+    """Parses the action in a seat's answer. It follows [move], as the prompt says, or is the whole answer.
 
-    Of a game played by calls of tools it is the one JSON object with "tool" in it. No action, and why, for all else.
+    In a game that is played by calls of tools it is the one JSON object with the key "tool".
+    Any other answer gives no action and a fault.
     """
     if not isinstance(text, str):
         return Reading(None, f"an answer is a text, not {type(text).__name__}", "")
-    found = read(text, legal)
-    bare = None if found.action is not None or "[move]" in text else read(f"[move] {text.strip()}", legal)
-    return bare if bare is not None and bare.action is not None else found
+    reading = read(text, legal)
+    bare_reading = None if reading.action is not None or "[move]" in text else read(f"[move] {text.strip()}", legal)
+    return bare_reading if bare_reading is not None and bare_reading.action is not None else reading
 
 
 def teller(view: Observation, dice: Dice, *, answer: Callable[[str], str]) -> object:
-    """A script out of a function from text to text; an answer that cannot be read does nothing."""
+    """A script that asks a function from text to text. An unreadable answer gives no action (None)."""
     return answered(answer(told(view)), view.legal).action
 
 
 def in_ascii(text: str) -> str:
-    """A text of printable ASCII and line breaks: all else as JSON escapes, which mean the same within a JSON text."""
-    return re.sub(r"[^\n -~]", lambda found: json.dumps(found[0])[1:-1].replace("\x7f", "\\u007f"), text)
+    """The text in printable ASCII and line breaks. Other characters become JSON escapes, so that JSON keeps its meaning."""
+    return re.sub(r"[^\n -~]", lambda match: json.dumps(match[0])[1:-1].replace("\x7f", "\\u007f"), text)

@@ -1,4 +1,4 @@
-"""Asking models: every exchange is paid for once and recorded; what is made of it is `play`'s."""
+"""Asks models and records every exchange, so that it is paid for once. `agon.play` makes turns of the recordings."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from agon.plan import Match
 from agon.play import play_async
 
 PATIENCE = 3
-"""So many matches for each in flight may fail one after another before a model is taken to be down."""
+"""A model counts as down after this many successive failures for each match in flight."""
 
 
 async def record(
@@ -21,7 +21,7 @@ async def record(
     concurrency: int | None = None,
     tick: Callable[[Match], object] = lambda match: None,
 ) -> list[Halted]:
-    """Plays every match that asks a model; why some did not come to their end.
+    """Plays every match that asks a model. Returns why some of them were halted.
 
     Matches wait for nothing but their own models: those that ask the same ones share a pool of `concurrency` matches in
     flight (None: see `in_flight`). Raises AgonError at once where no call can succeed.
@@ -68,14 +68,14 @@ def in_flight(matches: int, calls: int) -> int:
 
 
 class StopRule:
-    """Whether models are worth asking further, as told by how matches ended; `in_flight` of them are played at once."""
+    """Decides from the ends of matches whether to ask the models further. `in_flight` matches are played at once."""
 
     def __init__(self, in_flight: int) -> None:
         self.left = self.most = PATIENCE * in_flight
         self.over = False
 
     def ended(self, reason: Halted | None) -> None:
-        """One more match has ended; `reason` says why before its time, if so."""
+        """Counts the end of a match. `reason`: why it was halted, if it was."""
         self.left = self.most if reason is None else self.left - isinstance(reason, Unfinished)
         self.over = self.over or self.left <= 0 or isinstance(reason, RunOver)
 

@@ -1,4 +1,4 @@
-"""Why recorded answers are not those of an experiment: what differs between the questions of then and of now."""
+"""Explains why a recording has no answers for an experiment: the first difference between recorded and present questions."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,12 +15,12 @@ from agon.models.recording import Recording
 from agon.plan import Match
 from agon.play import play_async
 
-LOOKED_AT = 50
-"""So many matches are looked at: an experiment's questions begin alike."""
+MOST_MATCHES = 50
+"""The most matches that are compared. The questions of an experiment begin alike."""
 
 
 class _Line(msgspec.Struct):
-    """What is compared of a recording's line: an exchange's model, or a message."""
+    """The compared fields of a recording's line: the model of an exchange, or a message."""
 
     model: str = ""
     parameters: dict[str, Any] = {}
@@ -31,7 +31,7 @@ class _Line(msgspec.Struct):
 
 
 class _Listener(NamedTuple):
-    """In the place of a model: takes down what it is asked, and answers nothing."""
+    """Replaces a model: notes the first request, then halts the match."""
 
     asked: list[Request]
     instant: bool = True
@@ -42,62 +42,64 @@ class _Listener(NamedTuple):
 
 
 def misfit(matches: Sequence[Match], models: Mapping[str, Model], recording: Recording) -> str:
-    """In a line, that nothing recorded is an answer to these matches, and what differs; empty where something is.
+    """One line that says what differs, if no recorded answer belongs to these matches.
 
-    Also empty where nothing is recorded at all.
+    Empty where some answer does, or where nothing is recorded.
     """
-    held = sum(recording.calls_of.values())
-    if not held or any(match.id in recording.calls_of for match in matches):
+    answers = sum(recording.calls_of.values())
+    if not answers or any(match.id in recording.calls_of for match in matches):
         return ""
     lines = list(_lines(recording))
-    known = {identity_of(line.model, line.parameters) for line in lines if line.model}
-    own = {model.identity for model in models.values()}
+    then = {identity_of(line.model, line.parameters) for line in lines if line.model}
+    now = {model.identity for model in models.values()}
     systems = {line.message: line.text for line in lines if line.role == "system"}
-    first = {line.text for line in lines if line.role == "user" and line.after in systems}
-    told = [request.messages for request in _openings(matches)]
-    if not known or not told:
-        why = "what was asked"
-    elif not own & known:
-        why = f"the model or its parameters ({_changed(min(known), min(own))})"
-    elif not {each[0].text for each in told} & set(systems.values()):
-        why = f"the system prompt ({_line(systems.values(), told[0][0].text)})"
-    elif not {each[1].text for each in told if len(each) > 1} & first:
-        why = "the first question"
+    first_questions = {line.text for line in lines if line.role == "user" and line.after in systems}
+    openings = [request.messages for request in _openings(matches)]
+    if not then or not openings:
+        difference = "what was asked"
+    elif not now & then:
+        difference = f"the model or its parameters ({_model_difference(min(then), min(now))})"
+    elif not {messages[0].text for messages in openings} & set(systems.values()):
+        difference = f"the system prompt ({_line_difference(systems.values(), openings[0][0].text)})"
+    elif not {messages[1].text for messages in openings if len(messages) > 1} & first_questions:
+        difference = "the first question"
     else:
-        why = "a setting of the game or of an agent, or a later question"
-    return f"the recording has {count(held, 'answer')}, none of these matches: what differs is {why}"
+        difference = "a setting of the game or of an agent, or a later question"
+    return f"the recording has {count(answers, 'answer')}, none of these matches: what differs is {difference}"
 
 
 def _lines(recording: Recording) -> Iterator[_Line]:
     with recording.path.open("rb") as stream:
         for raw in stream:
-            with suppress(msgspec.DecodeError):  # torn, or by another hand: it is not compared
+            with suppress(msgspec.DecodeError):  # a torn or foreign line is not compared
                 yield msgspec.json.decode(raw, type=_Line)
 
 
 def _openings(matches: Sequence[Match]) -> list[Request]:
     """The first questions of some of the matches."""
-    asked: list[Request] = []
-    for match in islice((match for match in matches if any(seat.model for seat in match.seats)), LOOKED_AT):
-        listener = _Listener(asked)
+    requests: list[Request] = []
+    for match in islice((match for match in matches if any(seat.model for seat in match.seats)), MOST_MATCHES):
+        listener = _Listener(requests)
         try:
             play_async(match, {seat.model: listener for seat in match.seats if seat.model}, instant=True).send(None)
         except (Halted, StopIteration):
             continue
-    return asked
+    return requests
 
 
-def _changed(then: str, now: str) -> str:
-    """What two identities of models do not have in common."""
-    old, new = ({"model": each["model"]} | each["parameters"] for each in (json.loads(then), json.loads(now)))
+def _model_difference(then: str, now: str) -> str:
+    """The parameters in which two identities of models differ."""
+    old, new = (
+        {"model": identity["model"]} | identity["parameters"] for identity in (json.loads(then), json.loads(now))
+    )
     names = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
     return "; ".join(f"{name}: recorded with {old.get(name)!r:.80}, now {new.get(name)!r:.80}" for name in names)
 
 
-def _line(known: Iterable[str], text: str) -> str:
-    """The first line in which a text differs from the one most like it."""
-    like = max(dict.fromkeys(known), key=lambda each: len({*each.splitlines()} & {*text.splitlines()}), default="")
-    for number, (then, now) in enumerate(zip_longest(like.splitlines(), text.splitlines()), 1):
+def _line_difference(texts: Iterable[str], text: str) -> str:
+    """The first line in which a text differs from the most similar of `texts`."""
+    nearest = max(dict.fromkeys(texts), key=lambda each: len({*each.splitlines()} & {*text.splitlines()}), default="")
+    for number, (then, now) in enumerate(zip_longest(nearest.splitlines(), text.splitlines()), 1):
         if then != now:
             return f"line {number}: recorded with {then!r:.80}, now {now!r:.80}"
     return "its end"

@@ -1,7 +1,7 @@
-"""Thinking about what the others believe, before deciding: MAgIC's PGM-aware agent (section 4), in any game.
+"""MAgIC's PGM-aware agent (section 4), in any game: it forms beliefs about the beliefs of the others before it decides.
 
-The agent asks its model privately, decides with what was answered in mind, and does nothing else: the game is the same
-with and without it. `semantics` published decides as the released code does, where that is another thing:
+The agent asks its model private questions and reminds it of the answers before a decision. The game itself does not change.
+`semantics` published does as the released code does. It differs in these points:
 
 - Chameleon's ballot is the matrix's suspect, whatever was answered: the highest seat of equals, and for the chameleon, whose
   own view holds nothing, the highest other seat. Here the ballot is the model's own, and it is told whom it suspects most.
@@ -24,7 +24,7 @@ from agon.agents.base import Place, Reply, spent
 from agon.agents.llm import LLM, ask
 from agon.agents.pgm.minds import Mind, Semantics, mind_class, mind_of
 from agon.agents.prompts import Prompts, Template, beliefs_of, require_own_words
-from agon.agents.reads import for_thoughts
+from agon.agents.reads import format_of_beliefs
 from agon.agents.styles import SelfConsistency
 from agon.games import Dice, Observation
 from agon.games.base import Times
@@ -35,7 +35,7 @@ PHASE = "beliefs"
 """The phase of the view that goes with a question about beliefs."""
 
 
-class Asked(NamedTuple):
+class BeliefPrompts(NamedTuple):
     """The prompts of an agent with beliefs."""
 
     agent: Prompts
@@ -47,32 +47,32 @@ class Asked(NamedTuple):
         return f"{self.agent.text}\n{self.own.text}"
 
 
-class Noted(NamedTuple):
-    """What templates are told of a mind; seats are named as players."""
+class BeliefNotes(NamedTuple):
+    """A mind's state as templates get it. Seats are named as players."""
 
     step: str
-    """Which of several questions an analysis comes to."""
+    """The name of the present question, where an analysis has several."""
     written: tuple[str, ...]
     """The latest analysis, if the agent has not been told of it before."""
     role: str
     """What the seat thinks that it is."""
     target: str | None
-    """At whom its next clue aims."""
+    """The player at whom its next clue aims."""
     suspect: str | None
-    """Whom it suspects most; None where nobody stands out."""
+    """The player that it suspects most. None: nobody stands out."""
     published: bool
     news: Callable[[], str]
-    """What has happened since the agent was last asked, as the game's own prompt tells it."""
+    """Renders the events since the agent's last question, with the game's own prompt."""
 
 
 @kind("agon.agents.beliefs.Beliefs")
 class Beliefs:
-    """Thinks before it decides, then answers as the agent that it wraps, which is told what it thought.
+    """Asks its model about beliefs, then lets the wrapped agent decide with these thoughts in its prompt.
 
-    Questions about beliefs are asked, at most `attempts` times each, in the conversation that the agent has so far, which
-    they do not enter, and read as the agent's decisions are; where these are weighed, their answers are constrained.
-    `form` matrix: in games with a spy the model is asked for the matrix itself (the paper's ProPGM).
-    What it believes when it answers is in the turn's `detail`; what thinking costs is in the turn's tokens and seconds.
+    A question about beliefs follows the agent's conversation so far but does not enter it. It is asked at most `attempts` times.
+    Its answer has the format of the agent's decisions; where decisions are weighed it is constrained.
+    `form` matrix: in games with a spy the model is asked for the belief matrix itself (the paper's ProPGM).
+    The turn's `detail` has the beliefs at the time of the answer. The turn's tokens and seconds include the thinking.
     """
 
     asks_model = True
@@ -101,92 +101,92 @@ class Beliefs:
         self.folder, self.answer_tokens = folder, answer_tokens
         self.mind: Mind | None = None
         self.asked = 0
-        """Questions about beliefs so far."""
-        self.fresh = False
-        """Whether the agent has not been told yet of what was thought last."""
+        """Number of questions about beliefs so far."""
+        self.unread = False
+        """Whether the agent has not seen the latest analysis yet."""
 
     @staticmethod
     def calls(game: Any, seat: int, agent: Any, attempts: int = 3, **_: Any) -> Times:
-        """How often it asks its model in a match: as the agent that is wrapped, and for each question about beliefs."""
-        thought, own = mind_class(game).questions(game), agent.func.calls(game, seat, **agent.keywords)
-        asked = agent
-        while "agent" in asked.keywords:
-            asked = asked.keywords["agent"]
-        cuts = own.most if asked.keywords.get("overflow") == "cut" else 0
-        return Times(own.least + thought.least, own.most + thought.most * (attempts + cuts))
+        """The least and the greatest number of calls in a match: those of the wrapped agent and the questions about beliefs."""
+        questions, times = mind_class(game).questions(game), agent.func.calls(game, seat, **agent.keywords)
+        wrapped = agent
+        while "agent" in wrapped.keywords:
+            wrapped = wrapped.keywords["agent"]
+        cuts = times.most if wrapped.keywords.get("overflow") == "cut" else 0
+        return Times(times.least + questions.least, times.most + questions.most * (attempts + cuts))
 
     @staticmethod
     def unfit(space: Any, model: Any, agent: Any, **_: Any) -> str:
-        """As of the agent that is wrapped."""
+        """Why it cannot play: the reason of the wrapped agent."""
         return str(agent.func.unfit(space, model, **agent.keywords))
 
     @staticmethod
-    def texts(game: Any, agent: Any, folder: str | None = None, **_: Any) -> Asked:
-        """The prompts of the agent that is wrapped, and its own.
+    def texts(game: Any, agent: Any, folder: str | None = None, **_: Any) -> BeliefPrompts:
+        """The prompts of the wrapped agent, and its own.
 
-        Raises AgonError for a game that is told in other words.
+        Raises AgonError for a game with a wording of its own.
         """
         require_own_words(game)
-        return Asked(agent.func.texts(game, **agent.keywords), beliefs_of(game, folder))
+        return BeliefPrompts(agent.func.texts(game, **agent.keywords), beliefs_of(game, folder))
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
-        """One decision, after the thinking that is due; the reply's cost is that of both."""
+        """One decision, after the analyses that are due. The reply has the cost of both."""
         if self.mind is None:
             self.mind = mind_of(view, self.form, self.semantics)
         mind, thoughts = self.mind, list[Reply]()
-        for known in mind.due(view):
-            self.fresh = True
-            thoughts += await self._think(mind, view._replace(past=view.past[:known]), view)
+        for length in mind.due(view):
+            self.unread = True
+            thoughts += await self._think(mind, view._replace(past=view.past[:length]), view)
         aside = view.phase in self.llm.texts(view.rules, self.llm.style, self.llm.folder).asides
-        seen = mind.shown(view.phase, aside)
-        self.llm.thoughts = self._recalled(mind, view) if seen else ""
+        is_shown = mind.shown(view.phase, aside)
+        self.llm.thoughts = self._recall(mind, view) if is_shown else ""
         reply = await self.agent.act(view, dice)
-        self.fresh = self.fresh and (aside or not seen)
-        return self._decided(reply, mind.ballot(view), mind, thoughts)
+        self.unread = self.unread and (aside or not is_shown)
+        return self._combine(reply, mind.ballot(view), mind, thoughts)
 
     async def _think(self, mind: Mind, then: Observation, now: Observation) -> list[Reply]:
-        """One analysis of what was known `then`."""
-        texts, answered, replies = beliefs_of(now.rules, self.folder), None, list[Reply]()
+        """One analysis of the history as it was `then`. The conversation is that of `now`."""
+        texts, answer, replies = beliefs_of(now.rules, self.folder), None, list[Reply]()
         reads, guide = (
-            for_thoughts(self.llm.reads),
+            format_of_beliefs(self.llm.reads),
             self.llm.texts(now.rules, self.llm.style, self.llm.folder, reads=self.llm.reads),
         )
         thinking = mind.think(then)
         while True:
             try:
-                space = thinking.send(answered)
+                space = thinking.send(answer)
             except StopIteration:
                 return replies
             view = then._replace(phase=PHASE, legal=space)
             question = texts.rendered(
-                "ask", view, self.llm.told, self._noted(mind, now._replace(past=then.past))
+                "ask", view, self.llm.since, self._notes(mind, now._replace(past=then.past))
             ).strip()
-            how = reads.told(guide.reads, space)
+            instructions = reads.told(guide.reads, space)
             request = Request(
-                extend(self.llm.opened(now), "user", question + how),
+                extend(self.llm.conversation(now), "user", question + instructions),
                 f"{self.place.match}/{self.place.seat}/beliefs {self.asked}",
                 self.answer_tokens,
                 view,
             )
-            again = partial(self._again, view, how)
-            drafted = await ask(
+            again = partial(self._ask_again, view, instructions)
+            draft = await ask(
                 *(self.llm.model, request, again, self.attempts, reads),
                 cuts=self.llm.cuts(request.messages),
                 cut_off=self.llm.cut_off,
             )
             self.asked += 1
-            replies.append(drafted.reply)
-            answered = drafted.reply.action
+            replies.append(draft.reply)
+            answer = draft.reply.action
 
-    def _again(self, view: Observation, how: str, fault: str) -> str:
+    def _ask_again(self, view: Observation, how: str, fault: str) -> str:
         return beliefs_of(view.rules, self.folder).rendered("again", fault, view).strip() + how
 
-    def _noted(self, mind: Mind, view: Observation) -> Noted:
+    def _notes(self, mind: Mind, view: Observation) -> BeliefNotes:
         players = [f"Player {seat + 1}" for seat in range(mind.seats)]
         target, suspect_ = ((None if seat is None else players[seat]) for seat in (mind.target, mind.suspect))
-        return Noted(
+        return BeliefNotes(
             mind.step,
-            mind.written if self.fresh else (),
+            mind.written if self.unread else (),
             mind.role,
             target,
             suspect_,
@@ -196,24 +196,24 @@ class Beliefs:
 
     def _news(self, view: Observation) -> str:
         texts = self.llm.texts(view.rules, self.llm.style, self.llm.folder)
-        return texts.turn(view, self.llm.told).removesuffix(texts.turn(view, len(view.past))).strip()
+        return texts.turn(view, self.llm.since).removesuffix(texts.turn(view, len(view.past))).strip()
 
-    def _recalled(self, mind: Mind, view: Observation) -> str:
-        said = beliefs_of(view.rules, self.folder).rendered("recall", view, self._noted(mind, view)).strip()
-        return f"\n\n{said}" if said else ""
+    def _recall(self, mind: Mind, view: Observation) -> str:
+        text = beliefs_of(view.rules, self.folder).rendered("recall", view, self._notes(mind, view)).strip()
+        return f"\n\n{text}" if text else ""
 
-    def _decided(self, reply: Reply, ballot: Any, mind: Mind, thoughts: Sequence[Reply]) -> Reply:
-        """The agent's answer with what was thought; a decision that is the beliefs' own takes its place."""
+    def _combine(self, reply: Reply, ballot: Any, mind: Mind, thoughts: Sequence[Reply]) -> Reply:
+        """The agent's reply with the thoughts in its detail. A `ballot` that follows from the beliefs replaces its action."""
         detail = {**(reply.detail or {}), **mind.held}
         if thoughts:
             detail |= {
                 "thought": [*mind.written, *detail.get("thought", ())],
-                "exchanges": [each.exchange for each in thoughts if each.exchange],
-                "unread": [each.fallback for each in thoughts if each.action is None],
+                "exchanges": [thought.exchange for thought in thoughts if thought.exchange],
+                "unread": [thought.fallback for thought in thoughts if thought.action is None],
             }
         if ballot is not None:
             detail["said"] = reply.action
             fault = reply.fallback.partition(": ")[2]
             reply = replace(reply, action=ballot, fallback=f"beliefs: {fault}" if reply.fallback else "")
-        held = {name: value for name, value in detail.items() if value != []} or None
-        return replace(reply, **spent([*thoughts, reply]), detail=held)
+        entries = {name: value for name, value in detail.items() if value != []} or None
+        return replace(reply, **spent([*thoughts, reply]), detail=entries)

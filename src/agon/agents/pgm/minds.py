@@ -1,4 +1,4 @@
-"""What one seat believes in one match, and when and what it is asked about it. A family's beliefs.py may have a Mind of its own."""
+"""The beliefs of one seat in one match, and the questions about them. A family's beliefs.py may define its own `Mind`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
@@ -17,12 +17,12 @@ WORDS = Text(600)
 
 
 class Mind(ABC):
-    """What all have in common. `semantics` published is described in agon.agents.pgm.agent."""
+    """The base class of belief states. agon.agents.pgm.agent describes `semantics` published."""
 
     step = ""
-    """Which of several questions an analysis has come to."""
+    """The name of the present question, where an analysis has several."""
     role = ""
-    """What the seat thinks that it is, where it is not told."""
+    """The role that the seat believes it has, where roles are secret."""
 
     def __init__(self, view: Observation, form: str, semantics: Semantics) -> None:
         self.seat, self.seats = view.seat, view.rules.seats
@@ -33,23 +33,23 @@ class Mind(ABC):
 
     @classmethod
     def questions(cls, game: Any) -> Times:
-        """How many questions it has in a match of a game, whatever is answered; not known here."""
+        """The least and the greatest number of questions in a match. Unknown here."""
         return Times()
 
     @abstractmethod
     def due(self, view: Observation) -> list[int]:
-        """How much of `view.past` was known at each analysis that is due and has not been made."""
+        """For each analysis that is due: the number of events of `view.past` that it may use."""
 
     @abstractmethod
     def think(self, view: Observation) -> Thinking:
-        """One analysis: yields what may be answered to a question and is sent the answer, or None."""
+        """One analysis: yields the space of answers to each question, and is sent the answer (None: unreadable)."""
 
     def ballot(self, view: Observation) -> Any:
-        """What the beliefs make of a decision that is theirs; None where the decision is the agent's."""
+        """The action that follows from the beliefs alone. None: the agent decides."""
         return None
 
     def shown(self, phase: str, aside: bool) -> bool:
-        """Whether its notes are seen in a phase."""
+        """Whether the agent sees the notes in a phase."""
         return not aside
 
     @property
@@ -65,10 +65,10 @@ class Mind(ABC):
     @property
     @abstractmethod
     def held(self) -> dict[str, Any]:
-        """For the records."""
+        """The belief state, for the turn's `detail`."""
 
     def pairs(self, verb: Sequence[str], views: Sequence[int], names: Sequence[str]) -> dict[str, tuple[int, int]]:
-        """Question -> (whose view, of which seat); `verb` in the first person and in the third."""
+        """Question -> (view, seat): the belief of seat `view` about `seat`. `verb` in the first and in the third person."""
         return {
             f"{'I ' + verb[0] if view == self.seat else f'{names[view]} {verb[1]}'} "
             f"{'me' if seat == self.seat else names[seat]}": (view, seat)
@@ -79,10 +79,10 @@ class Mind(ABC):
 
 
 class Forecasting(Mind):
-    """After every round but the last: what each other does next, and what each expects of the rest. Words, no numbers."""
+    """Forecasts in words after every round but the last: each other player's next action, and what each expects of the rest."""
 
     forecast: Space | None = None
-    """What is forecast of each, in words; None: its next action, where there are words for it."""
+    """The space of a forecast. None: the actions, where they are a choice of words."""
 
     def __init__(self, view: Observation, form: str, semantics: Semantics) -> None:
         super().__init__(view, "text", semantics)
@@ -91,18 +91,18 @@ class Forecasting(Mind):
 
     @classmethod
     def questions(cls, game: Any) -> Times:
-        """One a round after the first; at most as many as there may be rounds."""
+        """One for each round after the first."""
         rounds = game.max_rounds or longest(game)
         return Times(game.fixed_rounds - 1 if game.fixed_rounds else 0, rounds - 1)
 
     def due(self, view: Observation) -> list[int]:
-        """Once a round after the first; what has been done in the new round already is not known yet."""
+        """Once for each round after the first. It may use the finished rounds only."""
         if view.round <= self.round:
             return []
         return [self.known(view)]
 
     def known(self, view: Observation) -> int:
-        """How much of `view.past` is of finished rounds."""
+        """The number of events of `view.past` in finished rounds."""
         return len(view.past)
 
     def names(self, view: Observation) -> Sequence[str]:
@@ -117,28 +117,28 @@ class Forecasting(Mind):
         form = Form((*((name, space) for name in pairs), ("because", WORDS)))
         answer = yield form
         if answer is not None:
-            said = matched(pairs.values(), answer)
-            self.rows = [[said.get((view, seat)) for seat in range(self.seats)] for view in range(self.seats)]
+            forecasts = matched(pairs.values(), answer)
+            self.rows = [[forecasts.get((view, seat)) for seat in range(self.seats)] for view in range(self.seats)]
             self.written = (form.spelled(answer),)
 
     @property
     def held(self) -> dict[str, Any]:
-        """What is expected, if anything has been."""
+        """The latest forecasts. Empty before the first."""
         return {"beliefs": self.rows, "target": None} if self.rows else {}
 
 
 def mind_of(view: Observation, form: str, semantics: Semantics) -> Mind:
-    """The mind of a seat at the start of a match: `Mind` in the beliefs of the game's family, else one that forecasts actions."""
+    """A seat's belief state at the start of a match (see `mind_class`)."""
     return mind_class(view.rules)(view, form, semantics)
 
 
 def mind_class(game: Any) -> type[Mind]:
-    """The class of minds for a game, or its public rules."""
+    """The class of belief states for a game or its public rules: `Mind` of its family's beliefs.py, else `Forecasting`."""
     module = family_module(game, "beliefs")
-    made: type[Mind] = Forecasting if module is None else module.Mind
-    return made
+    cls: type[Mind] = Forecasting if module is None else module.Mind
+    return cls
 
 
-def matched(pairs: Iterable[tuple[int, int]], said: Sequence[Any]) -> dict[tuple[int, int], Any]:
-    """Answers by view and seat; what is answered besides comes after them."""
-    return dict(zip(pairs, said, strict=False))
+def matched(pairs: Iterable[tuple[int, int]], answers: Sequence[Any]) -> dict[tuple[int, int], Any]:
+    """The answers by (view, seat). Further answers at the end are left out."""
+    return dict(zip(pairs, answers, strict=False))

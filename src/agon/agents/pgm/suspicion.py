@@ -32,27 +32,27 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 def prior(seats: int, seat: int, spy: bool | None) -> Matrix:
-    """What `seat` believes before any clue. Section 4.1, with the released code's numbers.
+    """The belief matrix of `seat` before any clue. Section 4.1, with the released code's numbers.
 
-    A spy (True) suspects itself and takes it that every other seat suspects all but itself; one of the crowd (False)
-    suspects all others alike and knows nothing of their views; where roles are not told (None) all is open.
+    `spy` True: it suspects itself, and believes that each other seat suspects all but that seat.
+    `spy` False: it suspects all others alike, and has uniform rows for their views. `spy` None (secret roles): all rows are uniform.
     """
-    even, known = (1 / seats,) * seats, tuple(float(each == seat) for each in range(seats))
+    even, certain = (1 / seats,) * seats, tuple(float(other == seat) for other in range(seats))
 
-    def others(but: int) -> tuple[float, ...]:
-        return tuple(0.0 if each == but else 1 / (seats - 1) for each in range(seats))
+    def others(view: int) -> tuple[float, ...]:
+        return tuple(0.0 if other == view else 1 / (seats - 1) for other in range(seats))
 
     if spy is None:
         return (even,) * seats
     if spy:
-        return tuple(known if view == seat else others(view) for view in range(seats))
+        return tuple(certain if view == seat else others(view) for view in range(seats))
     return tuple(others(view) if view == seat else even for view in range(seats))
 
 
 def updated(matrix: Matrix, factors: Sequence[Sequence[float]]) -> Matrix:
     """The matrix after one analysis: softmax, row by row, of M x (1 + 0.1 F). Section 4.1 and Figure 5, as the code has it.
 
-    Every update draws the row towards uniform, so that earlier evidence counts a third of what the latest does.
+    Every update moves a row towards uniform: earlier evidence has a third of the weight of the latest.
     """
     return tuple(
         _softmax([cell * (1 + WEIGHT * factor) for cell, factor in zip(row, changes, strict=True)])
@@ -62,49 +62,49 @@ def updated(matrix: Matrix, factors: Sequence[Sequence[float]]) -> Matrix:
 
 def _softmax(values: Sequence[float]) -> tuple[float, ...]:
     powers = [exp(value) for value in values]
-    whole = fsum(powers)  # the same in any order of seats
-    return tuple(power / whole for power in powers)
+    total = fsum(powers)  # the same in any order of seats
+    return tuple(power / total for power in powers)
 
 
 def normalised(rows: Sequence[Sequence[float]], blank: Collection[tuple[int, int]] = ()) -> Matrix:
     """Numbers as a belief matrix: cut to 0..1, cells in `blank` 0, every row summing to 1.
 
-    A row of nothing but zeros says nothing: it becomes uniform, but for the blank cells.
+    A row of zeros becomes uniform, except for its blank cells.
     """
-    found = []
+    matrix = []
     for view, row in enumerate(rows):
-        open_ = [float((view, seat) not in blank) for seat in range(len(row))]
-        cut = [weight * min(1.0, max(0.0, cell)) for weight, cell in zip(open_, row, strict=True)]
-        cut = cut if any(cut) else open_
-        whole = fsum(cut)
-        found.append(tuple(cell / whole for cell in cut))
-    return tuple(found)
+        weights = [float((view, seat) not in blank) for seat in range(len(row))]
+        cells = [weight * min(1.0, max(0.0, cell)) for weight, cell in zip(weights, row, strict=True)]
+        cells = cells if any(cells) else weights
+        total = fsum(cells)
+        matrix.append(tuple(cell / total for cell in cells))
+    return tuple(matrix)
 
 
-def foremost(values: Mapping[int, float], most: bool = True, ties: Ties = "nobody") -> int | None:
-    """The seat with the greatest value (or the least); of several such seats, none, or the first or last of them."""
+def find_extreme(values: Mapping[int, float], most: bool = True, ties: Ties = "nobody") -> int | None:
+    """The seat with the greatest value (or the least, if not `most`). `ties` decides between equals (see EQUAL)."""
     if not values:
         return None
     best = max(values.values()) if most else min(values.values())
-    found = sorted(seat for seat, value in values.items() if abs(value - best) < EQUAL)
-    if len(found) == 1:
-        return found[0]
-    return {"nobody": None, "first": found[0], "last": found[-1]}[ties]
+    leaders = sorted(seat for seat, value in values.items() if abs(value - best) < EQUAL)
+    if len(leaders) == 1:
+        return leaders[0]
+    return {"nobody": None, "first": leaders[0], "last": leaders[-1]}[ties]
 
 
 def suspect(matrix: Matrix, view: int, among: Collection[int], ties: Ties = "nobody") -> int | None:
     """Of the seats `among`, the one that `view` suspects most."""
-    return foremost({seat: matrix[view][seat] for seat in among}, ties=ties)
+    return find_extreme({seat: matrix[view][seat] for seat in among}, ties=ties)
 
 
 def watcher(matrix: Matrix, seat: int, most: bool, ties: Ties = "nobody") -> int | None:
     """The other seat that suspects `seat` most, or least."""
-    return foremost({view: row[seat] for view, row in enumerate(matrix) if view != seat}, most, ties)
+    return find_extreme({view: row[seat] for view, row in enumerate(matrix) if view != seat}, most, ties)
 
 
 @dataclass(frozen=True, slots=True)
 class Suspicions(Space):
-    """A legal action is a belief matrix itself, row by row, over `names`. The paper's ProPGM (section 5.3)."""
+    """The action space of belief matrices over `names`, row by row. The paper's ProPGM (section 5.3)."""
 
     names: tuple[str, ...]
 
@@ -114,8 +114,8 @@ class Suspicions(Space):
         return all(isinstance(row, tuple | list) and self._is_row(row) for row in action)
 
     def _is_row(self, row: Sequence[Any]) -> bool:
-        known = len(row) == len(self.names) and all(type(cell) in (int, float) and 0 <= cell <= 1 for cell in row)
-        return known and abs(fsum(row) - 1) < 1e-6
+        is_valid = len(row) == len(self.names) and all(type(cell) in (int, float) and 0 <= cell <= 1 for cell in row)
+        return is_valid and abs(fsum(row) - 1) < 1e-6
 
     def as_json(self) -> dict[str, Any]:
         """The space as plain data."""
@@ -132,8 +132,8 @@ class Suspicions(Space):
     def read(self, text: str, last: bool = False) -> Reading:
         """The first nested list in brackets with a row and a column for every name, made to sum to 1."""
         size = len(self.names)
-        for found in _NESTED.finditer(text):
-            rows = [[float(cell) for cell in _NUMBER.findall(row)] for row in re.findall(r"\[([^\[\]]*)\]", found[0])]
+        for match in _NESTED.finditer(text):
+            rows = [[float(cell) for cell in _NUMBER.findall(row)] for row in re.findall(r"\[([^\[\]]*)\]", match[0])]
             if [len(row) for row in rows] == [size] * size and all(isfinite(sum(row)) for row in rows):
                 return Reading(normalised(rows), "")
         return Reading(None, f"there is no list of {size} lists of {size} numbers in square brackets")
@@ -169,11 +169,11 @@ class Suspecting(Mind):
         """Published: at clues and interviews."""
         return aside or phase == "clue" if self.published else not aside
 
-    def update(self, more: Mapping[tuple[int, int], int] | None) -> None:
-        """Ratings by (view, seat), all others 0; None could not be read."""
-        if more is not None or self.published:
-            seats, found = range(self.seats), more or {}
-            self.matrix = updated(self.matrix, [[found.get((view, seat), 0) for seat in seats] for view in seats])
+    def update(self, ratings: Mapping[tuple[int, int], int] | None) -> None:
+        """Updates the matrix with ratings by (view, seat); missing ones are 0. None: the answer was unreadable."""
+        if ratings is not None or self.published:
+            seats, factors = range(self.seats), ratings or {}
+            self.matrix = updated(self.matrix, [[factors.get((view, seat), 0) for seat in seats] for view in seats])
 
     def numbers(self) -> Thinking:
         """Asks for the matrix itself."""
