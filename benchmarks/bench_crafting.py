@@ -9,7 +9,7 @@ from agon import ROOT
 from agon.games.tradecraft.planner import parts, trading
 from agon.games.tradecraft.planner import search as planner
 from agon.games.tradecraft.planner.certificates import certify
-from agon.games.tradecraft.problems import SHIPPED, generated, problem
+from agon.games.tradecraft.problems import SHIPPED, generate_problems, problem
 from agon.games.tradecraft.rulesets import ruleset
 
 SETS = ["minecraft_public", "minecraft", "minecraft3", "alchemy", "invented"]
@@ -76,6 +76,6 @@ def test_forty_problems_generated_and_certified(benchmark):
 
     def made():
         forget()
-        return list(generated(ruleset("minecraft"), wishes, seed))
+        return list(generate_problems(ruleset("minecraft"), wishes, seed))
 
     assert len(benchmark.pedantic(made, rounds=1)) == 40

@@ -12,7 +12,7 @@ import pytest
 from agon.agents.scripts import reference
 from agon.conf import expand_settings, load
 from agon.plan import Match, Seat
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 
 GAMES = ("chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods")
 
@@ -28,7 +28,7 @@ def turns(played, count):
     matches = [Match("bench", f"{number:016x}", number, game, seats, 0, "bench") for number, game in chosen]
     gc.disable()
     try:
-        return table([(match, play_now(match)) for match in matches])
+        return turns_table([(match, play_now(match)) for match in matches])
     finally:
         gc.enable()
 

@@ -12,7 +12,7 @@ import pytest
 from agon.conf import games
 from agon.games.matrix import scripts as scripted
 from agon.plan import Match, Seat
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 
 PAIRS = {
     "tit_for_tat, always_unkind": (scripted.tit_for_tat, lambda view, dice: view.legal.options[1]),
@@ -42,7 +42,7 @@ def test_agon_into_turns(benchmark, pd_game, pair):
     def work():
         gc.disable()
         try:
-            turns = table([(match, play_now(match)) for match in matches])
+            turns = turns_table([(match, play_now(match)) for match in matches])
         finally:
             gc.enable()
         assert len(turns) == MATCHES * 32

@@ -7,7 +7,7 @@ from agon.conf import configuration
 from agon.games.tradecraft.planner import search as planner
 from agon.games.tradecraft.planner import trading
 from agon.plan import plan
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 
 MATCHES = 1000
 
@@ -19,7 +19,7 @@ def test_1_000_scripted_matches(benchmark):
     def work():
         for kept in (planner._plan, trading._needs):
             kept.cache_clear()
-        return table([(match, play_now(match)) for match in chosen])
+        return turns_table([(match, play_now(match)) for match in chosen])
 
     made = benchmark.pedantic(work, rounds=1, warmup_rounds=0)
     assert made.match.nunique() == MATCHES and made.valid.all() and benchmark.stats.stats.median < 60

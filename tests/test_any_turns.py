@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from agon import ROOT
-from agon.report.caveats import beware
+from agon.report.caveats import show_caveats
 from agon.turns import read, read_games, write, write_games
 
 SMOKE = "tests/smoke"
@@ -23,7 +23,7 @@ def executed(name, out, **parameters):
         try:
             exec("\n".join(statements) if number + 1 == len(cells) else cell.source, found)
         finally:
-            beware()
+            show_caveats()
         found |= {"out": str(out), **parameters} if number == 0 else {}
     return eval(last, found).data
 

@@ -22,7 +22,7 @@ from project import Project
 from agon import ROOT, AgonError
 from agon.cli import agon, main
 from agon.conf import configuration
-from agon.paths import keep_file
+from agon.paths import write_file
 from agon.turns import read, validated
 
 
@@ -65,7 +65,7 @@ def test_what_would_take_another_s_place_is_refused(capfd, words, why, code):
 
 
 def test_a_full_disk_leaves_a_file_as_it_was(tmp_path, monkeypatch):
-    keep_file(tmp_path / "kept.json", "before")
+    write_file(tmp_path / "kept.json", "before")
     (tmp_path / "link.json").symlink_to(tmp_path / "kept.json")
     write = Path.write_bytes
 
@@ -75,11 +75,11 @@ def test_a_full_disk_leaves_a_file_as_it_was(tmp_path, monkeypatch):
 
     with monkeypatch.context() as full, pytest.raises(AgonError, match=r"kept\.json cannot be written: No space left"):
         full.setattr(Path, "write_bytes", torn)
-        keep_file(tmp_path / "kept.json", "afterwards", force=True)
+        write_file(tmp_path / "kept.json", "afterwards", force=True)
     assert (tmp_path / "kept.json").read_text() == "before" and len([*tmp_path.iterdir()]) == 2
-    keep_file(tmp_path / "link.json", "afterwards", force=True)
+    write_file(tmp_path / "link.json", "afterwards", force=True)
     assert (tmp_path / "link.json").is_symlink() and (tmp_path / "kept.json").read_text() == "afterwards"
-    keep_file(Path("/dev/null"), "nothing", force=True)
+    write_file(Path("/dev/null"), "nothing", force=True)
     assert Path("/dev/null").is_char_device()
 
 

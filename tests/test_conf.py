@@ -9,7 +9,7 @@ import pytest
 from agon import AgonError
 from agon.conf import (
     CONF,
-    built,
+    build,
     compose_together,
     derived_games,
     document,
@@ -38,7 +38,7 @@ def parts(value):
 
 def test_an_object_is_built_as_hydra_instantiates_it():
     settings = {file: settings_of(*file) for file in FILES}
-    ours = {file: parts(built(setting)) for file, setting in settings.items()}
+    ours = {file: parts(build(setting)) for file, setting in settings.items()}
     theirs = {file: parts(hydra.utils.instantiate(setting, _convert_="all")) for file, setting in settings.items()}
     assert len(settings) > 90 and [file for file in settings if ours[file] != theirs[file]] == []
 

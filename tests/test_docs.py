@@ -17,7 +17,7 @@ import yaml
 from agon import ROOT
 from agon.cli import agon, main
 from agon.cli.job import Job
-from agon.conf import built
+from agon.conf import build
 from agon.plan import plan
 from agon.turns import COLUMNS
 
@@ -166,7 +166,7 @@ def test_every_settings_file_shown_can_be_used():
     ]
     assert len(examples) > 5
     for settings in examples:
-        assert built(settings) is not None if "_target_" in settings else plan(settings), settings
+        assert build(settings) is not None if "_target_" in settings else plan(settings), settings
 
 
 @needs_results

@@ -26,7 +26,7 @@ from agon.models.openai import OpenAI
 from agon.models.recording import Recording
 from agon.models.responses import Responses
 from agon.plan import Match, Seat
-from agon.play import play, play_now, table
+from agon.play import play, play_now, turns_table
 from agon.report.caveats import caveats
 from agon.turns import COLUMNS, cut_off, endings, read, tidy, write
 from agon.turns import ENDS as ENDS_OF_TURNS
@@ -120,7 +120,7 @@ def only(*answers, agent=LLM, **settings):
     """The one turn that comes of these answers, and what the model was asked."""
     model = Told(in_turn(*answers))
     match = seated(partial(agent, **settings), grim)
-    turns = table([(match, at_the_table(match, model))])
+    turns = turns_table([(match, at_the_table(match, model))])
     return turns[(turns.seat == 0) & (turns.turn == 1)].iloc[0], model.asked
 
 
@@ -152,7 +152,7 @@ def test_answers_that_were_cut_off_have_no_vote():
     said = [cut("length"), cut("length"), cut("stop", "[move] defection")]
     model = Told(in_turn(*said))
     match = seated(partial(SelfConsistency, k=3, agent=partial(LLM, attempts=1)), grim)
-    turn = table([(match, at_the_table(match, model))]).iloc[0]
+    turn = turns_table([(match, at_the_table(match, model))]).iloc[0]
     assert (turn.action, turn.ended) == ("defection", "stop")
 
 
@@ -247,7 +247,7 @@ def test_turns_and_models_know_the_same_ends():
 def of_ends(*ends):
     """Turns of one round for each of these ends."""
     match = seated(partial(LLM, attempts=1, cut_off="as_done"), grim)
-    turns = table([(match, at_the_table(match, Told(in_turn(*(cut(end) for end in ends)))))])
+    turns = turns_table([(match, at_the_table(match, Told(in_turn(*(cut(end) for end in ends)))))])
     return turns[turns.turn <= len(ends)].reset_index(drop=True)
 
 
@@ -283,7 +283,7 @@ def paid_alone():
     game = load("game", "chameleon/01-crowd")
     seats = (Seat("any", anything),) * game.seats
     played = [Match("test", f"{seed:016x}", seed, game, seats, 0, "config") for seed in range(12)]
-    return table([(match, play_now(match)) for match in played])
+    return turns_table([(match, play_now(match)) for match in played])
 
 
 def test_of_rows_that_were_asked_those_without_an_action_are_void():

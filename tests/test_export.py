@@ -13,7 +13,7 @@ from agon import AgonError
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
 from agon.bridges import jsonl
-from agon.bridges.rows import Recorded
+from agon.bridges.rows import Prompts
 from agon.models import Answer, CallFailed, Model
 from agon.models.ledger import Ledger, Live, Replayed
 from agon.models.limits import Budget
@@ -190,21 +190,21 @@ def test_a_damaged_recording_is_named_by_line(recorded, tmp_path):
     for broken in ("not JSON\n", '{"exchange": 3}\n'):
         (tmp_path / FILE).write_text((recorded[1] / FILE).read_text() + broken)
         with pytest.raises(AgonError, match=r"is damaged in line \d+"):
-            Recorded(tmp_path)
+            Prompts(tmp_path)
 
 
 def test_a_torn_last_line_is_passed_over(recorded, tmp_path):
     (tmp_path / FILE).write_text((recorded[1] / FILE).read_text() + '{"exchange": "x", "text": "tor')
-    assert Recorded(tmp_path).messages.keys() == Recorded(recorded[1]).messages.keys()
+    assert Prompts(tmp_path).messages.keys() == Prompts(recorded[1]).messages.keys()
 
 
 def test_a_lost_message_is_named(recorded):
     with pytest.raises(AgonError, match="lacks the message nowhere"):
-        Recorded(recorded[1]).conversation("nowhere")
+        Prompts(recorded[1]).conversation("nowhere")
 
 
 def test_a_prompt_is_the_conversation_before_its_answer(recorded):
-    turns, recording = recorded[0], Recorded(recorded[1])
+    turns, recording = recorded[0], Prompts(recorded[1])
     last = turns[turns.exchange.notna()].groupby(["match", "seat"], observed=True).exchange.last()
     assert len(last) == 4
     for place, exchange in last.items():

@@ -26,7 +26,7 @@ from agon.games.matrix import MatrixGame
 from agon.games.settings import variants
 from agon.models.recording import FILE, Recording
 from agon.plan import plan
-from agon.record.misfit import misfit
+from agon.record.misfit import explain_cache_miss
 
 EXAMPLES = int(os.environ.get("AGON_FUZZ", "40"))
 """Of each property; a hundred take about a second."""
@@ -347,7 +347,7 @@ def compared(folder, conf, text):
     (folder / FILE).write_text(text, encoding="utf-8", errors="replace")
     with one_line():
         asked = SEATED | {"pairings": [{"games": ["pd"], "models": ["standin"], "seats": [["zs"], ["kind"]]}]}
-        misfit(plan(asked, conf), {"standin": load("model", "standin", conf)}, Recording(folder))
+        explain_cache_miss(plan(asked, conf), {"standin": load("model", "standin", conf)}, Recording(folder))
 
 
 @tried

@@ -10,7 +10,7 @@ import yaml
 from agon import AgonError
 from agon.agents.prompts import prompts, source_of
 from agon.cli import main
-from agon.conf import CONF, built, configuration, document, load
+from agon.conf import CONF, build, configuration, document, load
 from agon.games.matrix import MatrixGame
 from agon.plan import plan
 
@@ -96,7 +96,7 @@ NO_GAME = ["agon.games.settings.variants", "agon.models.recording.Writer", "agon
 def is_refused(settings):
     """Whether settings are refused in one line without a secret."""
     try:
-        built(settings)
+        build(settings)
     except AgonError as error:
         return "\n" not in str(error) and SECRET not in str(error) and len(str(error)) < 1000
     return False
@@ -105,7 +105,7 @@ def is_refused(settings):
 def test_a_target_that_files_may_not_name_is_refused():
     targets = [*ELSEWHERE, *WITHIN, *NO_GAME, 7, ["os.system"], {"a": 1}, None]
     assert [target for target in targets if not is_refused({"_target_": target, "command": "id"})] == []
-    assert "_target_" in refused(lambda: built({"_target_": "os.system", "command": "id"}))
+    assert "_target_" in refused(lambda: build({"_target_": "os.system", "command": "id"}))
 
 
 @pytest.mark.parametrize("partial", [True, False])
@@ -398,7 +398,7 @@ def escaping_template(text, macro, folder):
     def render():
         texts = prompts(source_of(game, "mine.md", str(folder)), "zs")
         values = {"system": (view, ""), "turn": (view, 0), "again": ("", view)}[macro]
-        return texts.rendered(macro, *values)
+        return texts.render(macro, *values)
 
     return render
 

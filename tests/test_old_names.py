@@ -8,7 +8,7 @@ import yaml
 
 from agon import ROOT
 from agon.cli import main
-from agon.conf import id_name, name_now, names, renaming_told, settings_of
+from agon.conf import current_name, id_name, names, renaming_notes, settings_of
 from agon.plan import plan
 from agon.replay import one_match
 from agon.turns import read
@@ -67,12 +67,12 @@ def test_an_old_name_is_not_offered():
 
 def test_a_file_of_ones_own_takes_an_old_name_back(tmp_path):
     conf = renamed(tmp_path, {"one": "two"}, one=SCRIPT, two=SCRIPT)
-    assert name_now("agent", "one", conf) == "one"
+    assert current_name("agent", "one", conf) == "one"
 
 
 def test_own_matches_are_laid_beside_the_papers_under_both_names():
     beside = pytest.importorskip("agon_papers.counterfactual.beside")
-    old, new = (beside.compared(MINE, PAPERS, opponents=[name]) for name in (OLD, NEW))
+    old, new = (beside.comparison(MINE, PAPERS, opponents=[name]) for name in (OLD, NEW))
     assert old.matches.equals(new.matches) and set(old.matches.opponent) == {NEW} and old.matches.own.nunique() == 2
 
 
@@ -166,5 +166,5 @@ def renamed(folder, old, **files):
 def test_a_second_new_name_keeps_the_ids_of_the_first(tmp_path):
     conf = renamed(tmp_path, {"one": "three", "two": "three"}, three=SCRIPT)
     assert id_name("agent", "three", conf) == "one"
-    assert {name_now("agent", name, conf) for name in ("one", "two", "three")} == {"three"}
-    assert renaming_told("agent", ["one"], conf) == ["note: agent one is called three here. It was short."]
+    assert {current_name("agent", name, conf) for name in ("one", "two", "three")} == {"three"}
+    assert renaming_notes("agent", ["one"], conf) == ["note: agent one is called three here. It was short."]

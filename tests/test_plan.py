@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import ROOT, AgonError
-from agon.conf import CONF, FEW, configuration, expand_settings, games, load, names, offered, settings_of
+from agon.conf import CONF, FEW, configuration, expand_settings, games, load, names, settings_of, suggest
 from agon.games.matrix.game import MatrixGame
 from agon.plan import cautions, models_of, plan
 from agon.plan.symmetry import difference
@@ -253,7 +253,7 @@ def test_for_a_name_like_no_other_the_nearest_few_come_with_how_to_list_all():
     said = refusal(experiment(games=["chess"]))
     assert f"of {len(names('game'))} the nearest are " in said and said.endswith("(agon list games)")
     assert "chameleon" in said and said.count(",") < FEW // 2
-    assert offered("x", ["one", "two"]) == "there are one, two" and offered("x", []) == "there are none"
+    assert suggest("x", ["one", "two"]) == "there are one, two" and suggest("x", []) == "there are none"
 
 
 @pytest.mark.parametrize(

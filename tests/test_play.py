@@ -19,7 +19,7 @@ from agon import ROOT, AgonError
 from agon.agents import Reply
 from agon.games.matrix.scripts import grim, tit_for_tat
 from agon.plan import Match, Seat, plan
-from agon.play import ordered, play, play_now, table
+from agon.play import merge_turns, play, play_now, turns_table
 from agon.turns import matches, validated
 
 
@@ -238,8 +238,10 @@ def test_a_torn_part_is_dropped_and_its_matches_are_played_again(torn, tmp_path)
 
 def test_a_match_that_two_parts_hold_is_taken_once():
     asked = many(anything, grim, count=3)
-    part, other = (table([(m, play_now(m)) for m in some]) for some in (asked[:2], asked[1:]))
-    assert same(ordered([part, other], [match.id for match in asked]), table([(m, play_now(m)) for m in asked]))
+    part, other = (turns_table([(m, play_now(m)) for m in some]) for some in (asked[:2], asked[1:]))
+    assert same(
+        merge_turns([part, other], [match.id for match in asked]), turns_table([(m, play_now(m)) for m in asked])
+    )
 
 
 def test_matches_of_the_journal_that_are_not_asked_for_stay_out(tmp_path):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agon import AgonError
 from agon.plan import Match, Seat
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 from agon.turns import (
     COLUMNS,
     LABEL,
@@ -34,7 +34,7 @@ def few(count=3):
     """Turns of a few matches, some of them void."""
     seats = Seat("any", anything), Seat("void", anything_or_void)
     asked = [Match("test", f"{number:02}", number, PD, seats, number, "config") for number in range(count)]
-    return table([(match, play_now(match)) for match in asked])
+    return turns_table([(match, play_now(match)) for match in asked])
 
 
 def refusal(act):
@@ -134,7 +134,9 @@ def test_what_has_its_types_is_left_as_it_is():
 def test_concatenated_turns_get_their_types_again():
     one, other = (
         few(),
-        few().assign(experiment=pd.Categorical(["b"] * len(few())), match=lambda table: "x" + table.match.astype(str)),
+        few().assign(
+            experiment=pd.Categorical(["b"] * len(few())), match=lambda turns_table: "x" + turns_table.match.astype(str)
+        ),
     )
     both = tidy(pd.concat([one, other]).astype({"turn": float, "attempts": object}))
     assert validated(both).index.is_unique and len(both) == 2 * len(one)

@@ -11,8 +11,8 @@ from agon import AgonError
 from agon.conf import expand_settings, games, settings_of
 from agon.games.tables import games_table
 from agon.plan import Match, Seat
-from agon.play import play_now, table
-from agon.replay import one_match, replayed, seen_by
+from agon.play import play_now, turns_table
+from agon.replay import one_match, replay_match, seen_by
 from agon.turns import read, read_games
 
 FAMILIES = ["chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods"]
@@ -24,14 +24,14 @@ TABLE = games_table(games(NAMES), [settings_of("game", name) for name in NAMES])
 def played(game, number=0):
     match = Match("test", f"{number:x}", number, game, (Seat("any", any_or_void),) * game.seats, 0, "c")
     done = play_now(match)
-    return done, table([(match, done)])
+    return done, turns_table([(match, done)])
 
 
 @pytest.mark.parametrize("game", EVERY[::7], ids=lambda game: f"{game.name}-{game.variant}")
 def test_every_seat_sees_what_it_saw(game):
     for number in range(3):
         done, turns = played(game, number)
-        again = replayed(turns, TABLE)
+        again = replay_match(turns, TABLE)
         views = [view for step in again.steps for view in step.views.values()]
         assert [seen(view) for view in views] == [seen(view) for view in done.views if view.legal is not None]
         assert again.game == game and not game.to_move(again.state)
@@ -40,7 +40,7 @@ def test_every_seat_sees_what_it_saw(game):
 def test_all_games_of_conf_can_be_replayed():
     for game in EVERY:
         done, turns = played(game)
-        again = replayed(turns, TABLE)
+        again = replay_match(turns, TABLE)
         asked = [answer for answer, view in zip(done.answers, done.views, strict=True) if view.legal is not None]
         answers = [action for step in again.steps for action in step.actions.values()]
         assert json.dumps(answers) == json.dumps(asked)
@@ -51,7 +51,7 @@ def test_recorded_games_are_replayed_too():
     turns = read("tests/smoke/counterfactual_turns.parquet")
     games = read_games("tests/smoke/counterfactual_turns.parquet")
     for match in turns.match.unique()[:5]:
-        assert len(replayed(one_match(turns, match), games).steps) == turns[turns.match == match]["round"].max()
+        assert len(replay_match(one_match(turns, match), games).steps) == turns[turns.match == match]["round"].max()
 
 
 CHAMELEON = next(game for game in EVERY if game.name == "chameleon")
@@ -75,7 +75,7 @@ CHAMELEON = next(game for game in EVERY if game.name == "chameleon")
 def test_what_does_not_fit_is_refused(changed, said):
     _, turns = played(CHAMELEON)
     with pytest.raises(AgonError, match=said):
-        replayed(changed(turns), TABLE)
+        replay_match(changed(turns), TABLE)
 
 
 def test_a_match_is_found_by_its_id_or_as_the_first_of_its_setting():

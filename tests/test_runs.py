@@ -8,8 +8,8 @@ from project import Project
 from agon import ROOT, AgonError, figures
 from agon.cli import main
 from agon.notebook.execution import folder_of, parameters
-from agon.report.caveats import beware, caveats
-from agon.turns import marked_partial, read, write
+from agon.report.caveats import caveats, show_caveats
+from agon.turns import mark_partial, read, write
 
 WRITES = """
 from agon import ROOT
@@ -126,7 +126,7 @@ def partial_table(folder):
     """Turns of two of the three matches of an experiment."""
     turns = read(SAMPLE)
     turns = turns[turns.match.isin(turns.match.unique()[:2])].reset_index(drop=True)
-    write(marked_partial(turns, 3), folder / "some.parquet")
+    write(mark_partial(turns, 3), folder / "some.parquet")
     return folder / "some.parquet"
 
 
@@ -140,7 +140,7 @@ def test_samples_and_partial_turns_are_told(tmp_path):
 def test_a_figure_bears_what_is_known_of_its_data(tmp_path):
     words = []
     for paths in ([], [SAMPLE, str(partial_table(tmp_path))], []):
-        beware(*paths)
+        show_caveats(*paths)
         made, _ = figures.figure(1, 1, (3, 2))
         figures.save(made, tmp_path / "made")
         words.append(made.get_supxlabel())

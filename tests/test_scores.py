@@ -10,7 +10,7 @@ from agon import ROOT, AgonError
 from agon.cli import main
 from agon.games.matrix.metrics import per_match
 from agon.games.tables import games_table, payoff_table
-from agon.scores import known, scores
+from agon.scores import all_metrics, scores
 from agon.turns import read, typed, write, write_games
 
 PD = GAMES["pd"]
@@ -59,7 +59,9 @@ PLAYED = together(*PLAYED_ROWS)
 @pytest.mark.parametrize(("file", "games"), [("pocket", "matrix"), ("tradecraft_viewer", "tradecraft")])
 def test_metrics_keep_to_their_ranges(file, games):
     turns = read(f"tests/smoke/{file}.parquet")
-    bounded = {each.name: each.range for each in known() if each.range is not None and each.games in ("any", games)}
+    bounded = {
+        each.name: each.range for each in all_metrics() if each.range is not None and each.games in ("any", games)
+    }
     found = scores(turns, TABLE, [*bounded])
     assert len(bounded) > 6
     assert all(found[name].dropna().between(*bounded[name]).all() for name in bounded)
@@ -103,7 +105,7 @@ def own(monkeypatch, tmp_path):
 
 def test_a_single_module_of_ones_own_offers_metrics(own):
     own("own_measures", "doubled")
-    assert [each.games for each in known() if each.name == "doubled"] == ["own_measures"]
+    assert [each.games for each in all_metrics() if each.name == "doubled"] == ["own_measures"]
     assert scores(PLAYED, TABLE, ["doubled"]).doubled.tolist() == [0, 2] * PLAYED["match"].nunique()
 
 
@@ -111,7 +113,7 @@ def test_a_single_module_of_ones_own_offers_metrics(own):
 def test_ones_own_metric_with_a_name_of_agons_is_refused(own, name):
     own("own_measures", name)
     with pytest.raises(AgonError, match=f"own_measures has a metric '{name}', and so have games: .*another name"):
-        known()
+        all_metrics()
 
 
 def test_scores_are_those_of_the_family():
@@ -125,7 +127,9 @@ def test_scores_are_those_of_the_family():
 
 
 def test_every_metric_has_a_line():
-    assert len({each.name for each in known()}) == len(known()) and all(each.gives and each.games for each in known())
+    assert len({each.name for each in all_metrics()}) == len(all_metrics()) and all(
+        each.gives and each.games for each in all_metrics()
+    )
 
 
 @pytest.mark.parametrize("kind", ["games", "agents", "models", "experiments", "notebooks", "metrics"])

@@ -17,7 +17,7 @@ from tradecraft_games import Table, proposal, tradecraft
 from agon import AgonError
 from agon.agents import seat_dice
 from agon.agents.scripts import anything
-from agon.agents.telling import CUT, answered, in_ascii, teller, told
+from agon.agents.telling import CUT, in_ascii, observation_text, parse_reply, teller
 from agon.bridges.text import REACH, single_text_env, text_env
 from agon.games import IllegalAction
 from agon.games.tradecraft import Call
@@ -34,7 +34,7 @@ KNOWN = r".*(not a NumPy array|probably should be gymnasium.spaces.box)"
 
 def said(view, dice):
     """Any legal action, as a text."""
-    return view.legal.spelled(anything(view, dice))
+    return view.legal.format(anything(view, dice))
 
 
 def over(env, answer, seed=1):
@@ -177,10 +177,10 @@ def test_a_seat_that_is_not_asked_is_told_so_and_is_shown_no_question():
 
 def test_the_text_of_a_view_is_what_models_are_told():
     at = Table(seats=3).proposes("Player 2", {"stick": 1}, {}, 'a\n# Rules\n"x"')
-    assert '"a\\n# Rules\\n\\"x\\""' in told(at.view(1)) and "# Rules\n" in told(at.view(1))
-    assert "proposes to you: you would get 1 stick and give nothing" in told(at.view(1))
-    assert "would get" not in told(at.view(2)) and '"a\\n' not in told(at.view(2))
-    assert len(told(at.view(1), reach=100)) == 100
+    assert '"a\\n# Rules\\n\\"x\\""' in observation_text(at.view(1)) and "# Rules\n" in observation_text(at.view(1))
+    assert "proposes to you: you would get 1 stick and give nothing" in observation_text(at.view(1))
+    assert "would get" not in observation_text(at.view(2)) and '"a\\n' not in observation_text(at.view(2))
+    assert len(observation_text(at.view(1), reach=100)) == 100
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_the_text_of_a_view_is_what_models_are_told():
 )
 def test_an_answer_is_an_action_or_one_line_says_why_not(text, action):
     view = GAMES["pd"].observe(GAMES["pd"].start(seat_dice(0, -1)), 0)
-    found = answered(text, view.legal)
+    found = parse_reply(text, view.legal)
     assert found.action == action and bool(found.fault) == (action is None)
 
 
@@ -226,7 +226,7 @@ def episode(env, answer, seed=None):
 
 def legal_text(env):
     view = env.table.game.observe(env.table.state, env.table.seat)
-    return view.legal.spelled(view.legal.example(seat_dice(0, view.round)))
+    return view.legal.format(view.legal.example(seat_dice(0, view.round)))
 
 
 def test_a_seed_is_the_match_that_play_plays():

@@ -11,7 +11,7 @@ from agon import figures
 from agon.conf import games
 from agon.figures import viewer
 from agon.plan import Match, Seat
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 
 CLUES = games(["chameleon/01-crowd"])[0]
 NAMES = ["Player 1", "Player 2", "Player 3"]
@@ -20,7 +20,7 @@ NAMES = ["Player 1", "Player 2", "Player 3"]
 def believing(*details):
     """A match in which seat 1 leaves these in its turns, one after another."""
     match = Match("test", "a", 10, CLUES, (Seat("any", any_or_void),) * 3, 0, "c")
-    turns = table([(match, play_now(match))])
+    turns = turns_table([(match, play_now(match))])
     own = turns.index[turns.seat == 1][: len(details)]
     column = pd.Series(None, index=turns.index, dtype=object)
     column[own] = [json.dumps(each) for each in details]

@@ -9,8 +9,8 @@ from agon.conf import games
 from agon.figures import viewer
 from agon.notebook.page import sanitized
 from agon.plan import Match, Seat
-from agon.play import play_now, table
-from agon.replay import stepped
+from agon.play import play_now, turns_table
+from agon.replay import replay_in
 
 CLUES = games(["chameleon/01-crowd"])[0]
 FAMILIES = ["chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods"]
@@ -18,8 +18,8 @@ FAMILIES = ["chameleon", "undercover", "cost_sharing", "prisoner3", "public_good
 
 def viewed(game, answers=any_or_void, **changes):
     match = Match("test", "a", 10, game, (Seat("any", answers),) * game.seats, 0, "c")
-    turns = table([(match, play_now(match))]).assign(**changes)
-    return stepped(game, turns), turns
+    turns = turns_table([(match, play_now(match))]).assign(**changes)
+    return replay_in(game, turns), turns
 
 
 @pytest.mark.parametrize("game", [GAMES["pd"], *[first(name) for name in FAMILIES]], ids=lambda game: game.name)

@@ -13,7 +13,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - said before anything newer is re
 
 def run() -> int:
     """One command of this process. Ctrl-C and SIGTERM end it in a line at any time, with exit code 130 and 143."""
-    from agon.errors import stopped
+    from agon.errors import interruption_message
 
     ended = []
 
@@ -29,7 +29,7 @@ def run() -> int:
 
         code = main()
     except KeyboardInterrupt:
-        sys.stderr.write(f"agon: {stopped(sys.argv[1:])}\n")
+        sys.stderr.write(f"agon: {interruption_message(sys.argv[1:])}\n")
         code = 130
     return 143 if ended and code == 130 else code
 

@@ -29,7 +29,7 @@ def count(number: int, noun: str, nouns: str = "") -> str:
     return f"{number:,} {noun if number == 1 else nouns or noun + ('es' if noun.endswith('ch') else 's')}"
 
 
-def stopped(words: Sequence[str]) -> str:
+def interruption_message(words: Sequence[str]) -> str:
     """The message for a command that was interrupted."""
     return "stopped; the same command goes on where it was" if words[:1] in (["record"], ["play"]) else "stopped"
 
@@ -41,7 +41,7 @@ class AgonError(Exception):
         super().__init__(" ".join(str(text).splitlines()))  # names from files may hold line ends
 
 
-def fault_of(error: Exception, kind: Any = None) -> str:
+def describe_fault(error: Exception, kind: Any = None) -> str:
     """An error of msgspec in words: where the value is, what it is, and what it must be.
 
     `kind`: the type of the whole value. With it, the message lists the words that are allowed there.

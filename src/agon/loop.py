@@ -95,7 +95,7 @@ def _paid_all(payoffs: Any, seats: int) -> bool:
         return False
 
 
-def started(game: Game[Any], seed: int) -> tuple[Steps, Moment, list[seat_dice]]:
+def start_match(game: Game[Any], seed: int) -> tuple[Steps, Moment, list[seat_dice]]:
     """A match with a seed: its steps, the first moment, and the dice of each seat."""
     match = steps(game, seat_dice(seed, TABLE))
     return match, next(match), [seat_dice(seed, seat) for seat in range(game.seats)]
@@ -103,7 +103,7 @@ def started(game: Game[Any], seed: int) -> tuple[Steps, Moment, list[seat_dice]]
 
 def total(game: Game[Any], scripts: Sequence[Script], seed: int) -> list[float]:
     """The total payoff of each seat in a match between scripts (points)."""
-    match, (_, views, payoffs), dice = started(game, seed)
+    match, (_, views, payoffs), dice = start_match(game, seed)
     points = list(payoffs)
     while views:
         _, views, payoffs = match.send({seat: scripts[seat](view, dice[seat]) for seat, view in views.items()})

@@ -68,37 +68,37 @@ if _PROJECT not in (None, SHIPPED):  # a study's own modules, such as its metric
     sys.path.append(str(ROOT))
 
 
-def shown(path: Path) -> str:
+def display_path(path: Path) -> str:
     """A path for messages: relative to the project's root where it lies inside, as `visible` text."""
     return visible(str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path))
 
 
-def text_of(path: Path, most: int = 1_000_000) -> str:
+def read_text_file(path: Path, most: int = 1_000_000) -> str:
     """A file's text in UTF-8, of at most `most` bytes. Raises AgonError."""
     try:
         if not path.is_file():
-            raise AgonError(f"there is no file {shown(path)}")
+            raise AgonError(f"there is no file {display_path(path)}")
         if (size := path.stat().st_size) > most:
-            raise AgonError(f"{shown(path)} has {size:,} bytes: {most:,} are read at most")
+            raise AgonError(f"{display_path(path)} has {size:,} bytes: {most:,} are read at most")
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise AgonError(f"{shown(path)} is not text in UTF-8") from None
+        raise AgonError(f"{display_path(path)} is not text in UTF-8") from None
     except OSError as error:
-        raise AgonError(f"{shown(path)} cannot be read: {error.strerror or error}") from None
+        raise AgonError(f"{display_path(path)} cannot be read: {error.strerror or error}") from None
 
 
-def keep_file(path: Path, text: str | bytes, force: bool = False) -> None:
+def write_file(path: Path, text: str | bytes, force: bool = False) -> None:
     """Writes a file, and its folder. Raises AgonError where another file is there, unless `force` allows to replace it."""
     data = text if isinstance(text, bytes) else text.encode()
     try:
         if not force and path.exists() and (not path.is_file() or path.read_bytes() != data):
             raise AgonError(
-                f"{shown(path)} is there, and is another: take another folder, or say --force to write over it"
+                f"{display_path(path)} is there, and is another: take another folder, or say --force to write over it"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path.resolve(), data)
     except OSError as error:
-        raise AgonError(f"{shown(path)} cannot be written: {error.strerror or error}") from None
+        raise AgonError(f"{display_path(path)} cannot be written: {error.strerror or error}") from None
 
 
 def _replace(path: Path, data: bytes) -> None:
@@ -118,10 +118,10 @@ def _replace(path: Path, data: bytes) -> None:
 
 def in_project(path: str | Path) -> Path:
     """The place of an output. A relative path begins at the project's folder, and ~/ at the home folder."""
-    return ROOT / from_home(path)
+    return ROOT / expand_home(path)
 
 
-def from_home(path: str | Path) -> Path:
+def expand_home(path: str | Path) -> Path:
     """A path that may begin with ~/, the home folder. Raises AgonError where there is none of that name."""
     try:
         return Path(path).expanduser()

@@ -30,7 +30,7 @@ def kind(name: str) -> Callable[[T], T]:
     return register
 
 
-def located(target: Any) -> Any:
+def locate(target: Any) -> Any:
     """The class or function with a dotted name, as in conf's `_target_`.
 
     It must be defined in one of PACKAGES, not imported there from elsewhere. Raises AgonError.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from agon.conf import find_families, new_names, offered
+from agon.conf import current_names, find_families, suggest
 from agon.errors import AgonError
 from agon.games.base import modules
 from agon.games.tables import seat_table
@@ -61,7 +61,7 @@ class Metric(NamedTuple):
         return inf if self.range is None else self.range[1] - self.range[0]
 
 
-def known() -> list[Metric]:
+def all_metrics() -> list[Metric]:
     """All metrics: those of any game, of games with seats under test, of families of games, and of one's own packages.
 
     A module offers metrics by METRICS (name -> its meaning, in a line) and `measured(turns, games, names, seats)`, which returns a row
@@ -110,9 +110,9 @@ def scores(
     `games`: the games of the turns (agon.turns.read_games). `seats`: those that need values; None: all.
     Raises AgonError for a metric that does not exist, or that no match has.
     """
-    names = [metric.name for metric in known()]
+    names = [metric.name for metric in all_metrics()]
     if unknown := [seat_rows for seat_rows in metrics if seat_rows not in names]:
-        raise AgonError(f"there is no metric {unknown[0]!r}: {offered(unknown[0], names, 'agon list metrics')}")
+        raise AgonError(f"there is no metric {unknown[0]!r}: {suggest(unknown[0], names, 'agon list metrics')}")
     turns = with_all(turns)
     seat_rows = turns[["match", "seat"]].drop_duplicates().astype({"match": "str"})
     table = pd.DataFrame(index=pd.MultiIndex.from_frame(seat_rows.sort_values(["match", "seat"])))
@@ -123,7 +123,7 @@ def scores(
             values = part.astype({"match": "str"}).set_index(["match", "seat"])
             table = table.combine_first(values[values.columns.intersection(others)]).reindex(table.index)
     if absent := [name for name in metrics if name not in table or table[name].isna().all()]:
-        games = ", ".join(metric.games for metric in known() if metric.name == absent[0])
+        games = ", ".join(metric.games for metric in all_metrics() if metric.name == absent[0])
         raise AgonError(f"no match here has the metric {absent[0]}, which is for games: {games} (agon list metrics)")
     return table[list(metrics)].astype(float).reset_index()
 
@@ -137,7 +137,7 @@ def with_all(turns: pd.DataFrame) -> pd.DataFrame:
 
 def with_new_names(turns: pd.DataFrame) -> pd.DataFrame:
     """`turns` with the agents' present names in conf/agent, so that old turns can be compared with new ones."""
-    agents, new = turns.agent, new_names("agent")
+    agents, new = turns.agent, current_names("agent")
     if not agents.isin([*new]).any():
         return turns
     names = agents.astype(object).map(lambda agent: new.get(agent, agent))

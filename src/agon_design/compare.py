@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
-from agon.conf import offered, renaming_told
+from agon.conf import renaming_notes, suggest
 from agon.errors import AgonError
 from agon.metrics.power import needed
-from agon.scores import known, scores, with_all
+from agon.scores import all_metrics, scores, with_all
 from agon.turns import cut_off, partial, replaced
 from agon_design.differences import Difference, by_stratum, difference
 from agon_design.prereg import condition_now
@@ -70,7 +70,7 @@ class Comparison:
         together = self.pairs.iloc[row]
         of_row = (self.strata[KEYS] == together[KEYS]).all(axis=1)
         keys = [item for item in self.strata if item not in (*KEYS, *CELL)]
-        [most] = [item.widest for item in known() if item.name == together.metric]
+        [most] = [item.widest for item in all_metrics() if item.name == together.metric]
         return strata_figure(self.strata[of_row].reset_index(drop=True), together, keys, most)
 
 
@@ -115,14 +115,14 @@ def compare(
             raise AgonError(
                 f"no match counts for {column} {unknown[0]!r}: wherever it plays another condition sits before it, or is under test"
             )
-        raise AgonError(f"no match has {column} {unknown[0]!r}: {offered(unknown[0], sorted(existing))}")
+        raise AgonError(f"no match has {column} {unknown[0]!r}: {suggest(unknown[0], sorted(existing))}")
     if len(conditions) < 2:
         raise AgonError(f"to compare takes two conditions, and {column} has {' '.join(conditions) or 'none'} alone")
     sides = units[["match", "seat_of"]].explode("seat_of").rename(columns={"seat_of": "seat"}).astype({"seat": int})
     seat_scores = scores(turns[turns["match"].isin(units["match"])], games, names, sorted(sides.seat.unique()))
     means = sides.merge(seat_scores, "left", ["match", "seat"]).groupby("match")[names].mean()
     units = units.join(means, on="match").assign(silent=units["match"].isin(silent_matches(turns)))
-    metric_of = {metric.name: metric for metric in known()}
+    metric_of = {metric.name: metric for metric in all_metrics()}
     asking = {name for name, metric in metric_of.items() if metric.of_asking}
     units.loc[units.silent, [name for name in names if name not in asking]] = np.nan
     rows, cells, gaps = list[dict[str, Any]](), list[pd.DataFrame](), list[str]()
@@ -144,7 +144,7 @@ def compare(
     notes = [
         explain_fixed(table, strata),
         *(f"note: partial: {text}" for text in partial(turns)),
-        *renaming_told("agent", agents.union(re.split("[,+]", values_text))),
+        *renaming_notes("agent", agents.union(re.split("[,+]", values_text))),
         *dict.fromkeys(gaps),
         *explain_left_out(units, names, asking, table, strata),
         *explain_missing_values(units, [metric_of[name] for name in names], turns),
@@ -178,7 +178,7 @@ def _by_metric(detect: float | Mapping[str, float] | None, names: Sequence[str])
         raise AgonError(f"a difference to be detected must be a number above 0, not {wrong[0]}")
     if isinstance(detect, Mapping):
         if strange := [number for number in detect if number not in names]:
-            raise AgonError(f"detect has {strange[0]!r}, which is not compared: {offered(strange[0], names)}")
+            raise AgonError(f"detect has {strange[0]!r}, which is not compared: {suggest(strange[0], names)}")
         return detect
     if detect is not None and len(names) > 1:
         number = " ".join(f"--detect {name}=..." for name in names)
@@ -220,7 +220,7 @@ def rate(
     if wrong := [name for name in by if name in ("match", metric)]:
         raise AgonError(f"by={wrong[0]} names no player: it tells apart what is compared (usual: agent,model)")
     if unknown := [name for name in by if name not in turns]:
-        raise AgonError(f"turns have no column {unknown[0]!r}: {offered(unknown[0], [*map(str, turns)])}")
+        raise AgonError(f"turns have no column {unknown[0]!r}: {suggest(unknown[0], [*map(str, turns)])}")
     seats = turns.drop_duplicates(["match", "seat"])[list(dict.fromkeys(["match", "seat", *by]))].astype(
         {"match": "str"}
     )

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec.structs import astuple
 
-from agon.conf import document, name_now
-from agon.errors import AgonError, count, fault_of
-from agon.paths import input_path, shown, text_of
+from agon.conf import current_name, document
+from agon.errors import AgonError, count, describe_fault
+from agon.paths import display_path, input_path, read_text_file
 
 FILE = "registered.jsonl"
 """In the folder of a recording: the registration is its first line."""
@@ -114,9 +114,9 @@ def read(path: str) -> tuple[Preregistration, str]:
     if not file.is_file():
         raise AgonError(f"{path} is not there: name the file that says what is expected")
     try:
-        return msgspec.convert(document(file), Preregistration), text_of(file)
+        return msgspec.convert(document(file), Preregistration), read_text_file(file)
     except msgspec.ValidationError as error:
-        raise AgonError(f"{shown(file)} does not fit: {fault_of(error, Preregistration)}") from None
+        raise AgonError(f"{display_path(file)} does not fit: {describe_fault(error, Preregistration)}") from None
 
 
 def registration(folder: Path) -> Registration | None:
@@ -127,7 +127,7 @@ def registration(folder: Path) -> Registration | None:
     try:
         return msgspec.json.decode(file.read_bytes().partition(b"\n")[0], type=Registration)
     except msgspec.MsgspecError as error:
-        raise AgonError(f"{shown(file)} is damaged ({error}): fetch it again with `dvc pull data.dvc`") from None
+        raise AgonError(f"{display_path(file)} is damaged ({error}): fetch it again with `dvc pull data.dvc`") from None
 
 
 def register(path: str, folder: Path, matches: Collection[str], exchanges: int) -> str:
@@ -142,7 +142,7 @@ def register(path: str, folder: Path, matches: Collection[str], exchanges: int) 
     if exchanges:
         state = "another one is registered" if before else "nothing is registered"
         raise AgonError(
-            f"{shown(folder)} holds {count(exchanges, 'exchange')}, and {state}: a registration comes before the first answer; "
+            f"{display_path(folder)} holds {count(exchanges, 'exchange')}, and {state}: a registration comes before the first answer; "
             "set experiment.name to another"
         )
     folder.mkdir(parents=True, exist_ok=True)
@@ -159,7 +159,7 @@ def condition_now(column: str, value: str) -> str:
     """A value of a column of turns, with agents as they are called now; several opponents are joined by +."""
     if column not in ("agent", "opponent"):
         return value
-    return "+".join(sorted(name_now("agent", name) for name in value.split("+")))
+    return "+".join(sorted(current_name("agent", name) for name in value.split("+")))
 
 
 def _hash(text: str) -> str:

@@ -8,13 +8,13 @@ from collections import Counter
 import click
 
 from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
-from agon.cli.recording import Failing, recorded_now, watched
+from agon.cli.recording import FailureNotes, await_with_progress, describe_spending
 from agon.errors import AgonError, count, visible
 from agon.models.batch import Journal
 from agon.models.ledger import Ledger
 from agon.models.limits import Budget
 from agon.models.recording import Writer
-from agon.paths import shown
+from agon.paths import display_path
 from agon_design import prereg, until
 
 
@@ -46,18 +46,18 @@ def record_until(settings: Settings) -> int:
     planned = until.blocks(matches, rule)
     Journal(recording.path.parent, recording.holds).require_none_waiting()
     budget, writer = Budget(**settings["budget"]), Writer(recording, lock_of(name))
-    ledger, failing = Ledger(models, writer, budget, readable=settings["readable"]), Failing(budget.spent)
+    ledger, failing = Ledger(models, writer, budget, readable=settings["readable"]), FailureNotes(budget.spent)
     work = until.record_until(planned, rule, ledger, recording, settings["concurrency"], say=click.echo)
     try:
-        answer, halted = asyncio.run(watched(work, failing.tell))
+        answer, halted = asyncio.run(await_with_progress(work, failing.tell))
     finally:
         writer.close(forgets=True)
-        click.echo(recorded_now(recording, budget, failing.said))
+        click.echo(describe_spending(recording, budget, failing.said))
     if halted:
         [(reason, _)] = Counter(map(str, halted)).most_common(1)
         click.echo(f"stopped: {visible(reason)}; the same command goes on where it was")
         return 3
     end = "" if answer.sign else "; no more matches are left in a cell"
-    click.echo(f"{answer}{end}; {shown(recording.path)} holds what it took")
+    click.echo(f"{answer}{end}; {display_path(recording.path)} holds what it took")
     click.echo(f"now: python -m agon play {same_words()} partial=true")
     return 0

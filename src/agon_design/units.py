@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from agon.conf import offered
+from agon.conf import suggest
 from agon.errors import AgonError
 from agon.metrics.differences import Cells
 from agon.turns import replaced
@@ -30,7 +30,7 @@ def units_of(
     opponents = ["opponent", "opponent_model"]
     columns = [name for name in dict.fromkeys([*USUAL, column, *strata]) if name not in opponents]
     if unknown := [name for name in columns if name not in turns]:
-        raise AgonError(f"turns have no column {unknown[0]!r}: {offered(unknown[0], [*map(str, turns), *opponents])}")
+        raise AgonError(f"turns have no column {unknown[0]!r}: {suggest(unknown[0], [*map(str, turns), *opponents])}")
     for name in [name for name in columns if name not in USUAL]:
         if turns.groupby(["match", "seat"], observed=True)[name].nunique(dropna=False).max() > 1:
             raise AgonError(f"{name} has several values for one seat of a match: conditions and strata have one")

@@ -13,17 +13,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agon.conf import id_name, offered
+from agon.conf import id_name, suggest
 from agon.errors import AgonError
 from agon.games.tables import games_table
 from agon.models import Halted
 from agon.models.ledger import Ledger, Replayed
 from agon.models.recording import Recording
 from agon.plan import Match
-from agon.play import Played, play_at_once
-from agon.play import table as turns_of
+from agon.play import Trajectory, play_at_once
+from agon.play import turns_table as turns_of
 from agon.record import record
-from agon.scores import known, scores
+from agon.scores import all_metrics, scores
 from agon_design.power import sides
 from agon_design.prereg import Until, condition_now
 from agon_design.sequential import decide_sign, interval
@@ -65,8 +65,8 @@ def conditions(until: Until) -> tuple[str, str]:
 
 def blocks(matches: Sequence[Match], until: Until) -> list[Block]:
     """Blocks in their order, up to the first whose cell has no more matches. Raises AgonError for a question without an answer."""
-    if until.metric not in (names := [item.name for item in known()]):
-        raise AgonError(f"there is no metric {until.metric!r}: {offered(until.metric, names, 'agon list metrics')}")
+    if until.metric not in (names := [item.name for item in all_metrics()]):
+        raise AgonError(f"there is no metric {until.metric!r}: {suggest(until.metric, names, 'agon list metrics')}")
     column, (first, second) = until.by.partition(":")[0], conditions(until)
     asking = any(seat.model for match in matches for seat in match.seats)
     cells: dict[tuple[str, ...], dict[str, list[Side]]] = {}
@@ -92,7 +92,7 @@ def differences(group: Sequence[Block], until: Until, models: Mapping[str, Repla
 
     Raises AgonError for a value outside of the range.
     """
-    played = list[tuple[Match, Played]]()
+    played = list[tuple[Match, Trajectory]]()
     play_at_once([match for block in group for match, _ in block], models, lambda *pair: played.append(pair))
     values: dict[tuple[str, int], float] = {}
     with suppress(AgonError):  # no match has the metric, as where nothing could be read

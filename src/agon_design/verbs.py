@@ -14,7 +14,7 @@ from agon.cli.job import Job
 from agon.cli.places import Settings, outside_data, own_folder, transcript_of
 from agon.cli.words import say_columns
 from agon.errors import AgonError, count, visible
-from agon.paths import in_project, shown
+from agon.paths import display_path, in_project
 
 
 def _differences(_: click.Context, __: click.Parameter, words: Sequence[str]) -> float | dict[str, float] | None:
@@ -93,7 +93,7 @@ def compare(
     for (one, first), (other, second) in combinations(zip(paths, tables, strict=True), 2):
         if both := set(first.match) & set(second.match):
             raise AgonError(
-                f"{shown(one)} and {shown(other)} hold the same match, {min(both)} ({len(both):,} such): take each once"
+                f"{display_path(one)} and {display_path(other)} hold the same match, {min(both)} ({len(both):,} such): take each once"
             )
     table = pd.concat([item.assign(file=name) for name, item in zip(_short_names(paths), tables, strict=True)])
     keys = [item for item in (within or "").split(",") if item]
@@ -111,7 +111,7 @@ def compare(
 
         for place, row in enumerate(comparison.pairs.itertuples()):
             save(comparison.figure(place), folder / re.sub(r"[^\w.-]+", "-", f"{row.metric}_{row.first}_{row.second}"))
-        click.echo(f"{shown(folder)}: {count(3, 'table')}, and {count(len(comparison.pairs), 'figure')}")
+        click.echo(f"{display_path(folder)}: {count(3, 'table')}, and {count(len(comparison.pairs), 'figure')}")
 
 
 def _short_names(paths: Sequence[Path]) -> list[str]:

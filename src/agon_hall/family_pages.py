@@ -14,7 +14,7 @@ from starlette.routing import Route
 from agon.conf import CONF, file_of, names
 from agon.errors import AgonError
 from agon.games.pages import Desk, FamilyPage, page_of
-from agon.registry import located
+from agon.registry import locate
 from agon_hall.web import NoPage, read_form, redirect, render, templates
 
 
@@ -23,7 +23,7 @@ def known_pages() -> dict[str, FamilyPage]:
     """Family -> its page, of all games in conf/game."""
     all_settings = [file_of("game", file, CONF) for file in names("game")]
     return {
-        str(settings["name"]): page_of(located(settings["_target_"])) for settings in all_settings if "name" in settings
+        str(settings["name"]): page_of(locate(settings["_target_"])) for settings in all_settings if "name" in settings
     }
 
 

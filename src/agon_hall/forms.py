@@ -7,7 +7,7 @@ from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
-from agon.agents.telling import answered
+from agon.agents.telling import parse_reply
 from agon.games import Choice, Observation
 from agon.games.html import label, text
 from agon.games.inputs import (
@@ -155,12 +155,12 @@ def any_form(view: Observation, entered: Entered) -> list[Thing]:
 def _written(space: Space, entered: Entered) -> FieldSet:
     """A space that no fields are made for: an action is written as a model writes it, or as JSON."""
     example = space.example(Random(0))
-    words, formatted = json.dumps(example, ensure_ascii=False), space.spelled(example)
+    words, formatted = json.dumps(example, ensure_ascii=False), space.format(example)
     more = f" It says: {text(formatted)}" if formatted != words else ""
 
     def read() -> Any:
         typed = str(entered.get("answer") or "")
-        parsed = answered(typed, space)
+        parsed = parse_reply(typed, space)
         if parsed.action is not None:
             return parsed.action
         try:

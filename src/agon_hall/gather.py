@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 
 from agon.errors import AgonError, count
-from agon.paths import shown
-from agon.play import ordered
+from agon.paths import display_path
+from agon.play import merge_turns
 from agon.turns import games_path, in_cells, no_formula, read, read_games, write, write_games, write_table
 from agon_hall.keys import Keys
 from agon_hall.protocol import Study, cells, study
@@ -54,7 +54,7 @@ def gather(folder: Path, name: str, out: Path) -> str:
     played = [path for path in places if path.exists()]
     without_games = [path for path in played if not games_path(path).exists()]
     if played:
-        turns = ordered([read(path) for path in played], [path.stem for path in played])
+        turns = merge_turns([read(path) for path in played], [path.stem for path in played])
         cell_of_seat = {(state.match, state.seat): state.cell for state in states.values() if state.seat is not None}
         turns = in_cells(turns.assign(experiment=pd.Categorical([name] * len(turns))), cell_of_seat)
         write_games(read_games(*(path for path in played if path not in without_games)), out / "turns.parquet")
@@ -72,8 +72,8 @@ def gather(folder: Path, name: str, out: Path) -> str:
         matches = count(len(without_games), "match")
         old = f"; {matches} of an earlier agon without a table of games: not to be replayed"
     return (
-        f"{shown(out)}: {count(len(states), 'participant')}, {done:,} at the end, {count(len(played), 'match')}; "
-        f"{shown(bonus_file)}: {count(owed, 'bonus', 'bonuses')} to pay; {shown(identities)}: who is who "
+        f"{display_path(out)}: {count(len(states), 'participant')}, {done:,} at the end, {count(len(played), 'match')}; "
+        f"{display_path(bonus_file)}: {count(owed, 'bonus', 'bonuses')} to pay; {display_path(identities)}: who is who "
         f"(both name people: do not publish them){old}"
     )
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from agon.errors import AgonError
-from agon.paths import shown
+from agon.paths import display_path
 
 
 class Keys:
@@ -26,13 +26,13 @@ class Keys:
             self._secret = path.read_bytes()
         except FileNotFoundError:
             raise AgonError(
-                f"{shown(path)} is missing: links and hashed names are made with it. Put it back, or name a new folder"
+                f"{display_path(path)} is missing: links and hashed names are made with it. Put it back, or name a new folder"
             ) from None
         except OSError as error:
-            raise AgonError(f"{shown(path)} cannot be used: {error.strerror}") from None
+            raise AgonError(f"{display_path(path)} cannot be used: {error.strerror}") from None
         if len(self._secret) != 32:
             raise AgonError(
-                f"{shown(path)} must hold 32 bytes, not {len(self._secret)}: put back the one with which links were made"
+                f"{display_path(path)} must hold 32 bytes, not {len(self._secret)}: put back the one with which links were made"
             )
 
     def signature(self, what: str, letters: int) -> str:

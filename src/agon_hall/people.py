@@ -293,7 +293,7 @@ class People(ABC):
             self.refuse(seat, str(refusal))
             raise refusal
         answers = [
-            StoredAnswer(number + later, view.round, view.phase, action, view.legal.spelled(action))
+            StoredAnswer(number + later, view.round, view.phase, action, view.legal.format(action))
             for later, action in enumerate(actions)
         ]
         answers[0] = answers[0]._replace(attempts=1 + question.refused, seconds=seconds)

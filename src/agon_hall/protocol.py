@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 
 from agon.conf import CONF, expand_settings, file_of, names, settings_of
-from agon.errors import AgonError, fault_of
-from agon.games.pages import known_aids
+from agon.errors import AgonError, describe_fault
+from agon.games.pages import check_aids
 from agon.plan import PERSON, shared_chance
 from agon_hall.seating import Seating, seating
 
@@ -198,7 +198,7 @@ def study(name: str, conf: Path = CONF) -> Study:
     try:
         design = msgspec.convert(file_of("study", name, conf), Study)
     except msgspec.ValidationError as error:
-        raise AgonError(f"conf/study/{name}.yaml: {fault_of(error, Study)}") from None
+        raise AgonError(f"conf/study/{name}.yaml: {describe_fault(error, Study)}") from None
     if design.name != name:
         raise AgonError(f"conf/study/{name}.yaml: name is {design.name!r}; it must be the name of the file")
     for cell in cells(design, conf):
@@ -255,7 +255,7 @@ def match_id(made: Study, cell: Cell, number: int) -> str:
 def seat_cell(made: Study, cell: Cell, conf: Path = CONF) -> Seating:
     """Who sits where in a cell. Raises AgonError for games, agents, aids and scripts that are not there or do not go together."""
     table = seating(cell.game, cell.entrants, made.models.sampling, conf)
-    known_aids(table.game, cell.aids)
+    check_aids(table.game, cell.aids)
     if made.dropout.then != END:
         script = seating(cell.game, [made.dropout.then] * table.game.seats, None, conf)
         if script.models or not script.seats[0].immediate:

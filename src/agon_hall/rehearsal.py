@@ -14,7 +14,7 @@ import httpx
 import pandas as pd
 
 from agon.errors import AgonError, count
-from agon.paths import shown
+from agon.paths import display_path
 from agon.plan import PERSON
 from agon_hall.gather import gather
 from agon_hall.protocol import END, Cell, Study, cells, seat_cell, study
@@ -202,7 +202,7 @@ def rehearse(name: str, report: Callable[[str], object], out: Path) -> None:
         gather(folder, name, out)
         report(_coverage(design, pd.read_csv(out / "participants.csv")))
         report(bill(design))
-        report(f"{shown(out)}: what `collect` writes of a study, of these participants that are scripts")
+        report(f"{display_path(out)}: what `collect` writes of a study, of these participants that are scripts")
 
 
 def _coverage(design: Study, people: pd.DataFrame) -> str:

@@ -11,10 +11,10 @@ from agon.agents.prompts import has_prompt, prompts, template_of
 from agon.agents.telling import STYLE
 from agon.games import Observation
 from agon.games.base import PUBLIC
-from agon.games.html import items, prose, text, written
+from agon.games.html import format_value, items, prose, text
 from agon.games.pages import page_of
 from agon.games.spaces import Space
-from agon.loop import started
+from agon.loop import start_match
 
 RULES = ("rules", "the game")
 """Headings of a prompt under which everybody reads how the game goes, with what stands before the first heading."""
@@ -50,7 +50,7 @@ def rules_text(view: Observation, game: Any, start: Any, noted: bool = True) -> 
 
 def require_rules(game: Any) -> None:
     """Raises AgonError for a game whose prompt is broken: its rules, or its first questions."""
-    _, (state, views, _), _ = started(game, 0)
+    _, (state, views, _), _ = start_match(game, 0)
     for seat in range(game.seats):
         rules_text(game.observe(state, seat), game, state)
     for view in views.values():
@@ -82,7 +82,7 @@ def _legal(game: Any, start: Any, seat: int) -> Space | Placeholder:
 def _facts(rules: Any) -> str:
     """The facts of a game that has no prompt, as they are."""
     fields: Any = getattr(rules, "_fields", None) or getattr(rules, "__dataclass_fields__", ())
-    facts = {name: written(getattr(rules, name)) for name in fields if not name.startswith("_")}
+    facts = {name: format_value(getattr(rules, name)) for name in fields if not name.startswith("_")}
     return items(f"<strong>{text(name.replace('_', ' '))}</strong>: {text(value)}" for name, value in facts.items())
 
 

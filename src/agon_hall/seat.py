@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from agon.games import Observation
 from agon.games.base import Event
-from agon.games.pages import Scene, board_of, hides_totals, news, page_of
+from agon.games.pages import Scene, board_of, describe_entry, hides_totals, page_of
 from agon_hall import Refused, forms
 from agon_hall.access import table_of_link
 from agon_hall.people import NAME, Draft
@@ -97,7 +97,7 @@ def _last(table: Table, seat: int | None, view: Observation) -> str:
     for place, item in reversed(list(enumerate(view.past))):
         rounds = not isinstance(item, Event)
         if (
-            news_line := news(item, view, place, names, own="you", unread=NOTHING)
+            news_line := describe_entry(item, view, place, names, own="you", unread=NOTHING)
             if rounds
             else page.latest(item, names)
         ):

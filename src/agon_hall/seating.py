@@ -49,8 +49,8 @@ def seating(
     all speak for themselves. Raises AgonError as `plan` does.
     """
     game, settings = load("game", game_name, conf), settings_of("game", game_name, conf)
-    if everybody and game.everybody is not game:
-        game, settings = game.everybody, settings | {"tested": []}
+    if everybody and game.without_tested is not game:
+        game, settings = game.without_tested, settings | {"tested": []}
     if len(entrants) != game.seats:
         raise AgonError(f"{game.name} has {game.seats} seats, and {len(entrants)} are given")
     models = models_named([entrant.partition("@")[2] for entrant in entrants], sampling, conf)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from filelock import FileLock, Timeout
 
 from agon.errors import AgonError
-from agon.paths import shown
+from agon.paths import display_path
 
 BUSY = 100
 """Milliseconds for which everybody waits where another program has locked the file."""
@@ -117,7 +117,7 @@ class Store:
         self._lock = FileLock(folder / "serve.lock")
         if reads:  # beside a server, by who writes nothing
             if not (folder / TABLES).is_file():
-                raise AgonError(f"{shown(folder)} has no tables yet: python -m agon serve opens them")
+                raise AgonError(f"{display_path(folder)} has no tables yet: python -m agon serve opens them")
             self._path = folder / TABLES
             self._db = sqlite3.connect(f"{self._path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
             return
@@ -128,7 +128,8 @@ class Store:
                 and not (folder / TABLES).exists()
             ):
                 raise AgonError(
-                    f"{shown(folder)} holds other files, such as {min(others)}: name an empty folder or a new one, for its owner alone"
+                    f"{display_path(folder)} holds other files, such as {min(others)}: "
+                    "name an empty folder or a new one, for its owner alone"
                 )
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o700)
@@ -144,10 +145,10 @@ class Store:
             self._path.chmod(0o600)
         except Timeout:
             raise AgonError(
-                f"{shown(folder)} is in use by another server: end that one, or name another folder"
+                f"{display_path(folder)} is in use by another server: end that one, or name another folder"
             ) from None
         except (OSError, sqlite3.Error) as error:
-            raise AgonError(f"{shown(folder)} cannot be used: {error}") from None
+            raise AgonError(f"{display_path(folder)} cannot be used: {error}") from None
 
     def close(self) -> None:
         """Lets another server have the folder."""
@@ -158,18 +159,18 @@ class Store:
         """Commands and the rows that each is for, all or none; on disk when this returns. How many rows the last has changed."""
         try:
             if self._path.stat().st_ino != self._file:
-                raise AgonError(f"{shown(self._path)} has been replaced by another file: start the server again")
+                raise AgonError(f"{display_path(self._path)} has been replaced by another file: start the server again")
             with self._db:
                 self._db.execute("begin immediate")
                 return [self._db.executemany(command, rows).rowcount for command, rows in commands][-1]
         except (OSError, MemoryError, sqlite3.Error) as error:
-            raise Blocked(f"{shown(self._path)} cannot be written: {_why(error)}") from None
+            raise Blocked(f"{display_path(self._path)} cannot be written: {_why(error)}") from None
 
     def _read(self, command: str, *given: Any) -> list[tuple[Any, ...]]:
         try:
             return self._db.execute(command, given).fetchall()
         except (MemoryError, sqlite3.Error) as error:
-            raise Blocked(f"{shown(self._path)} cannot be read: {_why(error)}") from None
+            raise Blocked(f"{display_path(self._path)} cannot be read: {_why(error)}") from None
 
     def add(self, row: TableRow, consent: str, words: str) -> None:
         """A new table, and the text that people at it agree to."""
@@ -201,7 +202,7 @@ class Store:
                 row["aids"] = None if row["aids"] is None else tuple(row["aids"])
             return [TableRow(**row) for row in tables]
         except ValueError as error:
-            raise AgonError(f"{shown(self._path)} cannot be read: {error}") from None
+            raise AgonError(f"{display_path(self._path)} cannot be read: {error}") from None
 
     def set_status(self, table: str, status: str, why: str = "") -> None:
         """Stores the status of a table."""
@@ -258,7 +259,7 @@ class Store:
             return answer if answer.action is None else answer._replace(action=json.loads(answer.action))
         except (ValueError, TypeError, RecursionError):
             raise AgonError(
-                f"{shown(self._path)} is damaged: answer {number} of seat {seat} at table {table} cannot be read"
+                f"{display_path(self._path)} is damaged: answer {number} of seat {seat} at table {table} cannot be read"
             ) from None
 
     def consent(self, version: str) -> str:

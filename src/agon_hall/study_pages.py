@@ -17,7 +17,7 @@ from starlette.routing import Route
 from agon.conf import forget_files, load, names
 from agon.errors import AgonError
 from agon.games.html import text
-from agon.loop import started
+from agon.loop import start_match
 from agon_hall import Refused
 from agon_hall.access import Throttle
 from agon_hall.firewall import address
@@ -289,7 +289,7 @@ def stages_absent(design: Study) -> set[str]:
 def rules_of(cell: Cell) -> str:
     """The rules of a cell's game as everybody may read them, as HTML: the text that models are told."""
     game: Any = load("game", cell.game)
-    _, (state, _, _), _ = started(game, 0)
+    _, (state, _, _), _ = start_match(game, 0)
     rules = rules_text(game.watch(state), game, state, noted=False)
     first = game.players[0]
     if cell.people == (0,) or first not in rules:

@@ -15,14 +15,14 @@ from agon.errors import AgonError
 from agon.games import Dice, Observation
 from agon.games.pages import page_of
 from agon.games.tables import games_table
-from agon.loop import started
+from agon.loop import start_match
 from agon.models import Answering, Halted, Model
 from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import Recording, Writer
-from agon.paths import shown
+from agon.paths import display_path
 from agon.plan import PERSON, Match, Seat
-from agon.play import Played, play_async, table
+from agon.play import Trajectory, play_async, turns_table
 from agon.turns import write, write_games
 from agon_hall import Refused
 from agon_hall.people import People, write_or_refuse
@@ -53,7 +53,7 @@ class Table(People):
         self.thinking: set[int] = set()
         """Seats whose scripts and models are asked just now."""
         self.spent = dict(row.spent)
-        self._so_far = Played()
+        self._so_far = Trajectory()
         self.running: asyncio.Task[None] | None = None
         self.held = False
         """Whether it cannot go on before its study can."""
@@ -119,7 +119,7 @@ class Table(People):
 
     async def _run(self) -> None:
         self.totals, self.steps, self.state = (0.0,) * self.game.seats, 0, None
-        self._so_far = Played()
+        self._so_far = Trajectory()
         try:
             async with AsyncExitStack() as after:
                 await self._play(after)
@@ -160,10 +160,10 @@ class Table(People):
             path = self.folder / "given_up" / self.path.name
             await self.write_when_possible(lambda: self._write(self._so_far, path))
 
-    def _write(self, played: Played, path: Path) -> None:
+    def _write(self, played: Trajectory, path: Path) -> None:
         """The match's turns, with its game beside them."""
         write_games(games_table([self.game], [self.match.settings]), path)
-        write(table([(self.match, played)]), path)
+        write(turns_table([(self.match, played)]), path)
 
     def _budget(self) -> Budget:
         left = {
@@ -303,7 +303,7 @@ def _why(error: Exception) -> str:
     if isinstance(error, BudgetReached):
         return "What its models may cost is used up, or too little for another call."
     if isinstance(error, OSError) and error.filename:
-        return f"{shown(Path(os.fsdecode(error.filename)))} cannot be used: {error.strerror}"
+        return f"{display_path(Path(os.fsdecode(error.filename)))} cannot be used: {error.strerror}"
     return (
         str(error)
         if isinstance(error, AgonError | Halted)
@@ -335,11 +335,11 @@ def has_openings(game: Any) -> bool:
 
     def begun(game: Any) -> list[tuple[int, ...]]:
         """The seats that are asked in the first steps."""
-        match, (_, views, _), dice = started(game, 0)
+        match, (_, views, _), dice = start_match(game, 0)
         asked: list[tuple[int, ...]] = []
         while len(asked) < game.seats and views:
             asked.append(tuple(views))
             _, views, _ = match.send({seat: view.legal.example(dice[seat]) for seat, view in views.items()})
         return asked
 
-    return game.everybody is not game and begun(game) != begun(game.everybody)
+    return game.without_tested is not game and begun(game) != begun(game.without_tested)

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import time
 
 from agon.errors import AgonError
-from agon.games.pages import known_aids
+from agon.games.pages import check_aids
 from agon_hall import Refused
 from agon_hall.keys import Keys
 from agon_hall.people import Consent, consent
@@ -82,7 +82,7 @@ class Hall:
         row = TableRow(secrets.token_hex(6), match or secrets.token_hex(8), game, tuple(entrants), seconds, allowed, {})
         row = row._replace(aids=aids_shown, everybody=everybody, made=time())
         seated = self._seated(row)
-        known_aids(seated.game, aids or ())
+        check_aids(seated.game, aids or ())
         for name, model in seated.models.items():
             require_budget(name, model, allowed)
         words = words or consent()

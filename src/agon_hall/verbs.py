@@ -7,7 +7,7 @@ import click
 from agon.cli import options
 from agon.cli.places import outside_data, turns_file
 from agon.errors import AgonError, count
-from agon.paths import ROOT, in_project, keep_file, shown
+from agon.paths import ROOT, display_path, in_project, write_file
 
 folder = click.option("--folder", default=".agon/hall", metavar="FOLDER", help="Where the hall keeps what it keeps.")
 
@@ -41,7 +41,7 @@ def collect(study: str, folder: str, out: str | None, force: bool) -> None:
     transcripts/studies/STUDY: participants.csv, events.parquet and turns.parquet. Who is paid what stays in the hall's folder.
     """
     from agon.plan import PERSON
-    from agon.play import ordered
+    from agon.play import merge_turns
     from agon.turns import games_path, is_games, read, read_games, write, write_games
     from agon_hall.seating import PEOPLE
 
@@ -55,7 +55,7 @@ def collect(study: str, folder: str, out: str | None, force: bool) -> None:
     if not finished:
         raise AgonError("nobody has finished a match yet: python -m agon serve opens the tables")
     path = turns_file({"out": out, "force": force}, PEOPLE)
-    turns = ordered(
+    turns = merge_turns(
         [read(path_of_match) for path_of_match in finished], [path_of_match.stem for path_of_match in finished]
     )
     if without_games := [path_of_match for path_of_match in finished if not games_path(path_of_match).exists()]:
@@ -66,7 +66,7 @@ def collect(study: str, folder: str, out: str | None, force: bool) -> None:
     write(turns, path)
     people = turns[turns.agent == PERSON].groupby("match", observed=True).seat.nunique().sum()
     click.echo(
-        f"{shown(path)}: {count(len(finished), 'match')}, {count(people, 'seat')} of people, {count(len(turns), 'turn')}"
+        f"{display_path(path)}: {count(len(finished), 'match')}, {count(people, 'seat')} of people, {count(len(turns), 'turn')}"
     )
 
 
@@ -99,5 +99,5 @@ def seat_models(study: str, force: bool) -> None:
 
     path = ROOT / "conf/experiment" / f"{study}.yaml"
     text = OmegaConf.to_yaml(OmegaConf.create(experiment(study_of(study))))
-    keep_file(path, f"# `agon seat-models {study}` has written this from conf/study/{study}.yaml.\n{text}", force)
-    click.echo(f"{shown(Path(path))} is written; now: python -m agon record experiment={study}")
+    write_file(path, f"# `agon seat-models {study}` has written this from conf/study/{study}.yaml.\n{text}", force)
+    click.echo(f"{display_path(Path(path))} is written; now: python -m agon record experiment={study}")

@@ -177,7 +177,7 @@ class Aside:
         return f"{self.what}: {_spans(rows) if rows.size > LISTED else format_rows(rows)}"
 
 
-def shown(what: str, numbers: Any, condition: Condition | None = None) -> Aside:
+def aside(what: str, numbers: Any, condition: Condition | None = None) -> Aside:
     """Puts numbers beside a test, or a count of the rows that meet the condition. They decide nothing."""
     return Aside(what, numbers, condition)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from agon.agents.telling import told
+from agon.agents.telling import observation_text
 from agon.conf import CONF, load
 from agon.errors import count
 from agon.games.base import PUBLIC, Game, IllegalAction, Observation
@@ -126,8 +126,10 @@ class _Pair:
             twin_state, twin_payoffs = self.twin.step(twin_state, mapped)
         except IllegalAction as error:
             raise _Differs(f"the twin refuses {mapped}: {error}") from None
-        expected = self.map.paid(payoffs)
-        if None in actions.values() and all(map(isclose, twin_payoffs, of_void := self._unshifted.paid(payoffs))):
+        expected = self.map.map_payoffs(payoffs)
+        if None in actions.values() and all(
+            map(isclose, twin_payoffs, of_void := self._unshifted.map_payoffs(payoffs))
+        ):
             expected = of_void
         for seat, (one, other) in enumerate(zip(expected, twin_payoffs, strict=True)):
             if not isclose(one, other, rel_tol=1e-9, abs_tol=1e-9):
@@ -164,7 +166,7 @@ class _Pair:
             )
         self._same("what it may do", mapped.as_json(), twin_space.as_json(), seat)
         dice = Random(f"{legal} {seat}")
-        samples = list(legal.listed() or [legal.example(dice) for _ in range(5)])[:WIDEST]
+        samples = list(legal.enumerate() or [legal.example(dice) for _ in range(5)])[:WIDEST]
         images: dict[Any, Any] = {}
         for action in samples:
             image = self.map.value(action, phase)
@@ -172,7 +174,7 @@ class _Pair:
                 raise _Differs(f"{self._who(seat)} may do {_short(action)}, and not {_short(image)} there")
             if (first := images.setdefault(_key(image), action)) != action:
                 raise _Differs(f"{_short(first)} and {_short(action)} are both {_short(image)} there")
-        twin_actions = twin_space.listed()
+        twin_actions = twin_space.enumerate()
         twin_samples = [twin_space.example(dice) for _ in range(5)] if twin_actions is None else twin_actions[:WIDEST]
         for action in twin_samples:
             if self.map.inverse.value(action, phase) not in legal:
@@ -262,7 +264,7 @@ def _joint_actions(questions: Mapping[int, _Question], menu: int) -> Iterator[di
 
 def _options(legal: Space, menu: int) -> Sequence[Any] | None:
     """The actions of a space, or `menu` of them where they are many; None where they cannot be listed."""
-    options, dice = legal.listed(), Random(0)
+    options, dice = legal.enumerate(), Random(0)
     if not menu or (options is not None and len(options) <= FEW):
         return options
     return list({_key(action): action for action in (legal.example(dice) for _ in range(menu))}.values())
@@ -419,7 +421,7 @@ def certificate(game: Game[Any], other: Game[Any], claimed: bool, states: int = 
 def _lines(game: Game[Any]) -> list[str]:
     """The lines of the first texts to the seats that move first."""
     state = game.start(_dice(0))
-    return [line for seat in game.to_move(state) for line in told(game.observe(state, seat)).splitlines()]
+    return [line for seat in game.to_move(state) for line in observation_text(game.observe(state, seat)).splitlines()]
 
 
 def compare_questions(game: Game[Any], other: Game[Any], map: Isomorphism) -> str:

@@ -213,7 +213,7 @@ def _behaviour_in(player: Player, game: Game[Any]) -> Behaviour:
 
 def _uniform(view: Observation) -> Mix:
     """Uniform play. Where the actions cannot be listed, its mix is on an action that no game has."""
-    options = view.legal.listed() or (_NOTHING,)
+    options = view.legal.enumerate() or (_NOTHING,)
     return dict.fromkeys(options, 1 / len(options))
 
 

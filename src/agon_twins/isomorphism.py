@@ -166,7 +166,7 @@ class Isomorphism:
         """The new seat of a seat; PUBLIC stays."""
         return self.seats[seat] if self.seats and seat != PUBLIC else seat
 
-    def listed(self, options: Sequence[str]) -> tuple[str, ...]:
+    def reorder(self, options: Sequence[str]) -> tuple[str, ...]:
         """Options, in their old words, in the order of the other game. Raises AgonError where `order` names others."""
         if self.order == REVERSED:
             return tuple(reversed(options))
@@ -189,7 +189,7 @@ class Isomorphism:
         """Values in seat order, reordered by the new seats."""
         return tuple(values[self.seats.index(seat)] for seat in range(len(values))) if self.seats else tuple(values)
 
-    def paid(self, payoffs: Sequence[float]) -> tuple[float, ...]:
+    def map_payoffs(self, payoffs: Sequence[float]) -> tuple[float, ...]:
         """Payoffs in seat order, in the other game's points and seats."""
         return self.by_seats([self._payoff(points) for points in payoffs])
 
@@ -233,7 +233,7 @@ class Isomorphism:
 
     def _space(self, space: Space, phase: str) -> Space:
         if type(space) is Choice and (self.order == REVERSED or set(self.order) & set(space.options)):
-            space = Choice(self.listed(space.options))
+            space = Choice(self.reorder(space.options))
         image: Space = self.value(space, phase)
         return image
 

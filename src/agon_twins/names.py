@@ -8,8 +8,8 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from agon.conf import CONF, built, compose_together, file_of, names, offered, reason, settings_of
-from agon.errors import AgonError, fault_of
+from agon.conf import CONF, build, compose_together, file_of, names, reason, settings_of, suggest
+from agon.errors import AgonError, describe_fault
 from agon.games import Game
 
 TWIN = "agon_twins.twin.twin"
@@ -52,7 +52,7 @@ def claims(conf: Path = CONF) -> dict[tuple[str, str], Claim]:
         try:
             declared = msgspec.convert(file_of("twin", file, conf), Twins)
         except msgspec.ValidationError as error:
-            raise AgonError(f"conf/twin/{file}.yaml: {fault_of(error, Twins)}") from None
+            raise AgonError(f"conf/twin/{file}.yaml: {describe_fault(error, Twins)}") from None
         files = {game.partition("/")[0] for game in declared.of}
         if strange := [game for game in declared.also if re.split("[/~]", game)[0] not in files]:
             raise AgonError(f"conf/twin/{file}.yaml: also: {strange[0]} is no setting of {' or '.join(sorted(files))}")
@@ -80,7 +80,7 @@ def settings(game: str, name: str, conf: Path = CONF, more: dict[str, Any] | Non
     claim = claim or next((other for (_, twin), other in declared.items() if twin == name and bare in other.also), None)
     if claim is None:
         others = [twin for of, twin in declared if of in (bare, bare.partition("/")[0])]
-        raise AgonError(f"game {bare} has no twin {name!r} in conf/twin: {offered(name, others)}")
+        raise AgonError(f"game {bare} has no twin {name!r} in conf/twin: {suggest(name, others)}")
     game_settings, changes = settings_of("game", game, conf) | (more or {}), dict(claim.changes)
     variant = {"variant": f"{game_settings.get('variant')}~{name}"}
     if "settings" in changes and "~" in game:
@@ -94,6 +94,6 @@ def smaller(game: str, name: str, conf: Path = CONF) -> tuple[Game[Any], Game[An
     if not (small := claims(conf)[game, name].small):
         return None
     try:
-        return built(settings_of("game", game, conf) | small), built(settings(game, name, conf, small))
+        return build(settings_of("game", game, conf) | small), build(settings(game, name, conf, small))
     except (AgonError, TypeError, ValueError) as error:
         raise AgonError(f"conf/twin: {game}~{name} cannot be built as its `small` says: {reason(error)}") from error

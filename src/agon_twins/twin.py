@@ -101,9 +101,9 @@ class Twin(Game[Any]):
         return tuple(sorted(map(self.residual.seat, self.beneath.tested)))
 
     @cached_property
-    def everybody(self) -> Game[Any]:
+    def without_tested(self) -> Game[Any]:
         """The twin of the game without seats under test."""
-        return replace(self, of=self.of.everybody) if self.tested else self
+        return replace(self, of=self.of.without_tested) if self.tested else self
 
     @cached_property
     def independent(self) -> bool:
@@ -168,7 +168,7 @@ class Twin(Game[Any]):
                 action, self.beneath.observe(state, seat_beneath).phase
             )
         state, payoffs = self.beneath.step(state, dict(sorted(actions_beneath.items())))
-        return state, self.residual.paid(payoffs)
+        return state, self.residual.map_payoffs(payoffs)
 
     def notes(self, state: Any) -> Sequence[Note]:
         """Those of the game beneath."""

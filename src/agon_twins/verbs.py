@@ -5,7 +5,7 @@ import click
 from agon.cli import options
 from agon.cli.places import outside_data
 from agon.errors import AgonError, count, visible
-from agon.paths import shown
+from agon.paths import display_path
 
 
 @click.command("certify-twins")
@@ -30,5 +30,5 @@ def certify_twins(out: str) -> int:
             click.echo(visible(f"{name} is no {row['claim']}: {row['counterexample']}"))
     write_table(pd.DataFrame(rows), path)
     wrong = sum(not row["holds"] for row in rows)
-    click.echo(f"{shown(path)}: {count(len(rows), 'certificate')}, {count(wrong, 'wrong claim')}")
+    click.echo(f"{display_path(path)}: {count(len(rows), 'certificate')}, {count(wrong, 'wrong claim')}")
     return 3 if wrong else 0

@@ -33,13 +33,13 @@ from agon.agents.pgm.suspicion import (
 from agon.agents.prompts import beliefs_of as asked_in
 from agon.agents.styles import SelfConsistency
 from agon.conf import load, settings_of
-from agon.games.chameleon.beliefs import Mind as InChameleon
+from agon.games.chameleon.beliefs import BeliefState as InChameleon
 from agon.games.reading import read
-from agon.games.undercover.beliefs import Mind as InUndercover
+from agon.games.undercover.beliefs import BeliefState as InUndercover
 from agon.models import Answer, CallFailed
 from agon.models.standin import StandIn
 from agon.plan import plan
-from agon.play import table
+from agon.play import turns_table
 from agon.turns import action_of
 
 GOLDEN = ROOT / "tests/golden/prompts"
@@ -61,12 +61,12 @@ def steady(request):
     """Says the first thing that is allowed, and in beliefs whatever the request's sample draws; never agrees on a cost."""
     view = request.view
     if view.phase == PHASE:
-        return f"[move] {view.legal.spelled(view.legal.example(Random(request.sample)))}"
+        return f"[move] {view.legal.format(view.legal.example(Random(request.sample)))}"
     if view.phase == "propose":
-        return f"[move] {view.legal.spelled([(90, 5, 5), (5, 90, 5), (5, 5, 90)][view.seat])}"
+        return f"[move] {view.legal.format([(90, 5, 5), (5, 90, 5), (5, 5, 90)][view.seat])}"
     if view.phase == "vote" and view.rules.name == "cost_sharing":
         return f"[move] {view.legal.options[view.seat]}"
-    return f"[move] {view.legal.spelled(first(view.legal))}"
+    return f"[move] {view.legal.format(first(view.legal))}"
 
 
 def first(space):
@@ -81,7 +81,7 @@ def saying(answer, otherwise=steady):
         if request.view.phase != PHASE:
             return otherwise(request)
         said = answer(request.view)
-        return said if isinstance(said, str | Exception) else f"[move] {request.view.legal.spelled(said)}"
+        return said if isinstance(said, str | Exception) else f"[move] {request.view.legal.format(said)}"
 
     return say
 
@@ -90,7 +90,7 @@ def run(game, *thinking, say=steady, player=THINKS, plain=LLM, live=False):
     """(turns, models) of a match in which all seats ask a model and those `thinking` think."""
     models = [Told(say, instant=not live) for _ in range(game.seats)]
     match = seated(*[player if seat in thinking else plain for seat in range(game.seats)], game=game)
-    return table([(match, at_the_table(match, *models, live=live))]), models
+    return turns_table([(match, at_the_table(match, *models, live=live))]), models
 
 
 def phases(model):
@@ -341,7 +341,7 @@ def test_any_text_is_a_matrix_or_none(text):
 @settings(deadline=None)
 def test_a_matrix_is_read_as_it_is_spelled(dice):
     action = TABLE.example(dice)
-    assert action in TABLE and near(read(TABLE.spelled(action), TABLE).action, action, 0.003)
+    assert action in TABLE and near(read(TABLE.format(action), TABLE).action, action, 0.003)
     assert action[:2] not in TABLE and (*action[:2], (1, 1, 1)) not in TABLE and "x" not in TABLE
 
 
@@ -895,7 +895,7 @@ def test_the_stand_in_answers_it(policy):
     for form in ("text", "matrix"):
         game = GAMES["pd" if "matrix" in policy else "chameleon"]()
         match = seated(*[partial(THINKS, form=form)] * game.seats, game=game)
-        turns = table([(match, at_the_table(match, *[Instant(model)] * game.seats))])
+        turns = turns_table([(match, at_the_table(match, *[Instant(model)] * game.seats))])
         assert not any("unread" in each for seat in range(game.seats) for each in details(turns, seat))
 
 
@@ -996,7 +996,7 @@ def plainly(request):
         space.options[number % len(space.options)] if hasattr(space, "options") else "words"
         for number, (_, space) in enumerate(view.legal.parts)
     ]
-    return f"[move] {view.legal.spelled(said)}"
+    return f"[move] {view.legal.format(said)}"
 
 
 @pytest.mark.parametrize("case", READ)

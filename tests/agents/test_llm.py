@@ -19,7 +19,7 @@ from agon.agents.styles import SelfConsistency
 from agon.games.matrix.scripts import grim
 from agon.models import Answer, CallFailed
 from agon.models.base import identity_of, key_of
-from agon.play import table
+from agon.play import turns_table
 
 GOOD, BAD = "[move] defection", "I would rather not say."
 REFUSED = CallFailed("400", "status 400: content policy", "void")
@@ -29,7 +29,7 @@ def alone(*texts, game=PD, rounds=1, player=LLM, against=grim, number=0):
     """(turns of the model's seat, the model) when it says these texts, one after another, to a script."""
     model = Told(in_turn(*texts))
     match = seated(player, against, game=replace(game, rounds=rounds), number=number)
-    turns = table([(match, at_the_table(match, model))])
+    turns = turns_table([(match, at_the_table(match, model))])
     return turns[turns.seat == 0].reset_index(drop=True), model
 
 
@@ -240,8 +240,10 @@ def test_who_answers_first_changes_nothing(on_invalid):
         return BAD if Random(request.sample).random() < 0.4 else "[move] paper"
 
     match = seated(*[partial(LLM, on_invalid=on_invalid, attempts=2)] * 2, game=RPS)
-    at_once = table([(match, at_the_table(match, Told(say), Told(say)))])
-    live = table([(match, at_the_table(match, Whenever(say, instant=False), Whenever(say, instant=False), live=True))])
+    at_once = turns_table([(match, at_the_table(match, Told(say), Told(say)))])
+    live = turns_table(
+        [(match, at_the_table(match, Whenever(say, instant=False), Whenever(say, instant=False), live=True))]
+    )
     assert at_once.equals(live) and not at_once.valid.all()
 
 

@@ -24,8 +24,8 @@ from agon.agents import seat_dice
 from agon.agents.scripts import anything, reference
 from agon.conf import load
 from agon.games.cost_sharing.game import SIZES, Airline
-from agon.games.cost_sharing.scripts import proportional, rounded, shapley
-from agon.games.deduction.scripts import KNOWLEDGE, VAGUE, believed, lexicon
+from agon.games.cost_sharing.scripts import proportional, round_shares, shapley
+from agon.games.deduction.scripts import KNOWLEDGE, VAGUE, infer_belief, lexicon
 
 NAMES = ["magic_fair", "magic_selfish", "magic_generous", "anything"]
 FAMILIES = {name: list(family(name).values()) for name in BUILT}
@@ -99,7 +99,7 @@ def test_silence_is_most_suspicious():
 
 def test_the_chameleon_guesses_the_word_that_fits_the_clues():
     view = told("cat", "People keep it", "It eats meat", "It is striped", seat=2)
-    assert believed(view, known).words == ["dog", "cat"]
+    assert infer_belief(view, known).words == ["dog", "cat"]
     view = told("cat", "It purrs", "It has sharp teeth", "It eats meat", seat=2)
     assert reference(view._replace(phase="guess"), seat_dice(0, 0)) == "cat"
 
@@ -161,7 +161,7 @@ def test_the_shapley_value_is_the_mean_marginal_cost_over_all_orders(airlines):
 
 @given(shares)
 def test_proposals_are_in_fives_and_sum_to_100(parts):
-    made = rounded(parts)
+    made = round_shares(parts)
     assert sum(made) == 100 and all(
         share % 5 == 0 and abs(share - part) < 5 for share, part in zip(made, parts, strict=True)
     )

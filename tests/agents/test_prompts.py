@@ -42,7 +42,7 @@ every_game = pytest.mark.parametrize("name", MATRIX)
     ],
 )
 def test_how_an_answer_is_written_says_all_that_is_legal(legal, told):
-    said = Template(Source("_reply.md", (OWN,)), ("form", "line", "refuse")).rendered("form", legal)
+    said = Template(Source("_reply.md", (OWN,)), ("form", "line", "refuse")).render("form", legal)
     assert told in said and f"\n{said}".count("\n[move] ") == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 from harness import GAMES, PD, RPS, STAG, Fed, moves, seen, small
 
 from agon.agents import seat_dice
-from agon.conf import CONF, about, load, names, renaming_told, settings_of
+from agon.conf import CONF, describe_file, load, names, renaming_notes, settings_of
 from agon.games.matrix.scripts import (
     _extortionate,
     _generous,
@@ -27,7 +27,7 @@ from agon.games.matrix.scripts import (
     tit_for_two_tats,
     win_stay_lose_shift,
 )
-from agon.paths import text_of
+from agon.paths import read_text_file
 
 CLASSIC = small([[[3, 3], [0, 5]], [[5, 0], [1, 1]]], "CD", 16)  # Axelrod's payoffs
 ORDERS = [["defection", "cooperation"], ["hare", "stag"], ["scissors", "rock", "paper"]]
@@ -245,16 +245,16 @@ def test_best_reply_to_last_replies_best_and_not_in_kind():
 
 def test_the_papers_tft_is_best_reply_to_last_and_says_so():
     assert load("agent", "tft").func is load("agent", "best_reply_to_last").func is best_reply_to_last
-    assert "not tit for tat" in renaming_told("agent", ["tft"])[0] and "tft" not in names("agent")
+    assert "not tit for tat" in renaming_notes("agent", ["tft"])[0] and "tft" not in names("agent")
 
 
 @pytest.mark.parametrize("name", ["srep", "pp", "mf", "ap"])
 def test_a_name_of_the_papers_says_that_it_is_one_and_what_it_does(name):
-    said = about("agent", name)
+    said = describe_file("agent", name)
     assert said.startswith("The counterfactual paper's name") and len(said) > 60
 
 
 @pytest.mark.parametrize("name", names("agent"))
 def test_an_agent_is_called_as_its_function_or_says_what_it_does(name):
     function = settings_of("agent", name)["_target_"].rpartition(".")[2]
-    assert name == function or text_of(CONF / f"agent/{name}.yaml").startswith("# ")
+    assert name == function or read_text_file(CONF / f"agent/{name}.yaml").startswith("# ")

@@ -18,7 +18,7 @@ from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
 from agon.games.matrix.scripts import grim
 from agon.models import Answer, CallFailed
-from agon.play import table
+from agon.play import turns_table
 
 BAD = "I would rather not say."
 PLAIN = partial(LLM, attempts=1)
@@ -56,7 +56,7 @@ def decided(*letters, game=RPS, rounds=1, number=0, agent=PLAIN, live=False):
         game=replace(game, rounds=rounds),
         number=number,
     )
-    turns = table([(match, at_the_table(match, model, live=live))])
+    turns = turns_table([(match, at_the_table(match, model, live=live))])
     return turns[turns.seat == 0].reset_index(drop=True), model
 
 
@@ -133,7 +133,7 @@ def test_every_sample_is_asked_again_for_itself():
 
     model = Told(say)
     match = seated(vote_of(3, LLM), grim_rps, game=replace(RPS, rounds=1))
-    turn = table([(match, at_the_table(match, model))]).iloc[0]
+    turn = turns_table([(match, at_the_table(match, model))]).iloc[0]
     assert turn.attempts == len(model.asked) == 5 and turn.action == "paper"
 
 
@@ -156,7 +156,7 @@ def test_tokens_and_attempts_add_up_and_time_is_the_slowest_voices():
         return Answer("[move] rock", tokens_in=n, tokens_out=2 * n, seconds=n / 8)
 
     match = seated(vote_of(3), grim_rps, game=replace(RPS, rounds=1))
-    turn = table([(match, at_the_table(match, Told(say)))]).iloc[0]
+    turn = turns_table([(match, at_the_table(match, Told(say)))]).iloc[0]
     assert (turn.attempts, turn.tokens_in, turn.tokens_out, turn.seconds) == (3, 111, 222, 100 / 8)
 
 
@@ -199,8 +199,8 @@ def test_which_voice_is_first_changes_nothing(on_invalid):
         return BAD if dice.random() < 0.7 else f"[move] {dice.choice(request.view.legal.options)}"
 
     match = seated(*[vote_of(3, partial(LLM, attempts=1, on_invalid=on_invalid))] * 2, game=RPS)
-    at_once = table([(match, at_the_table(match, Told(say), Told(say)))])
-    live = table([(match, at_the_table(match, Whenever(say, False), Whenever(say, False), live=True))])
+    at_once = turns_table([(match, at_the_table(match, Told(say), Told(say)))])
+    live = turns_table([(match, at_the_table(match, Whenever(say, False), Whenever(say, False), live=True))])
     assert at_once.equals(live) and 0 < at_once.valid.mean() < 1
 
 
@@ -210,7 +210,7 @@ def test_which_voice_is_first_changes_nothing(on_invalid):
 def test_it_votes_in_a_game_for_three():
     models = [Told(votes(*letters)) for letters in ("aab", "bba", "b-a")]
     match = seated(*[vote_of(3)] * 3, game=THREE)
-    turns = table([(match, at_the_table(match, *models))])
+    turns = turns_table([(match, at_the_table(match, *models))])
     assert (
         turns.valid.all()
         and set(turns[turns.seat == 0].action) == {"a"}

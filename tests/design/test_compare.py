@@ -12,8 +12,8 @@ from test_scores import PD, PLAYED, PLAYED_ROWS, TABLE, match, saved, together
 from agon import ROOT, AgonError
 from agon.cli import main
 from agon.games.tables import games_table
-from agon.scores import known, scores
-from agon.turns import marked_partial, read, read_games, tidy, typed
+from agon.scores import all_metrics, scores
+from agon.turns import mark_partial, read, read_games, tidy, typed
 from agon_design.compare import _counts, compare, rate
 from agon_design.differences import DRAWN
 from agon_design.power import variances
@@ -59,7 +59,7 @@ def test_matches_without_a_metric_come_with_the_reason():
     told = compare(
         pd.concat([PLAYED, rps, replaced]), TABLE, ["points_per_round", "cooperation_rate"], "agent:zs,cot"
     ).notes
-    of = {each.name: each.gives for each in known()}
+    of = {each.name: each.gives for each in all_metrics()}
     assert f"note: 7 of 14 matches of cot without cooperation_rate: other has none ({of['cooperation_rate']})" in told
     assert not any("points_per_round" in each and "has none" in each for each in told)
 
@@ -79,7 +79,7 @@ def test_an_interval_leaves_out_what_no_difference_can_be():
 
 
 def test_turns_that_are_not_whole_are_named():
-    some = marked_partial(tidy(PLAYED), 40)
+    some = mark_partial(tidy(PLAYED), 40)
     assert "note: partial: test, 13 of 40 matches" in compare(some, TABLE, "cooperation_rate", "agent:zs,cot").notes
 
 

@@ -8,7 +8,7 @@ from agon.games.tables import games_table
 from agon.metrics.differences import estimate
 from agon.metrics.power import POWER, detectable
 from agon.plan import plan
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 from agon.turns import read, read_games
 from agon_design.differences import difference
 from agon_design.power import OWN, design, variances
@@ -97,7 +97,7 @@ def test_recorded_and_planned_cells_agree_on_seats_under_test():
     pairing = {"games": ["prisoner3"], "seats": [["magic_defector", "magic_selfish"], ["uniform"], ["uniform"]]}
     matches = plan({"name": "played", "repetitions": 2, "pairings": [pairing]})
     cell = ["game", "variant", "agent", "opponent"]
-    turns = table([(match, play_now(match)) for match in matches])
+    turns = turns_table([(match, play_now(match)) for match in matches])
     played, designed = (
         variances(turns, games_table([match.game for match in matches]), "points")[cell],
         design(matches, None).cells[cell],

@@ -24,10 +24,10 @@ from agon.games.base import PUBLIC
 from agon.games.rating.annotations import logs
 from agon.games.reading import read
 from agon.games.tables import games_table, payoff_table, seat_table
-from agon.loop import started
+from agon.loop import start_match
 from agon.models.standin import StandIn
-from agon.play import table
-from agon.replay import stepped
+from agon.play import turns_table
+from agon.replay import replay_in
 
 GOLDEN = ROOT / "tests" / "golden"
 SETTLED = {name: next(iter(family(name).values())) for name in BUILT}
@@ -123,8 +123,8 @@ def test_it_says_of_itself_what_others_ask():
     for name, game in ALL.items():
         assert len(game.players) == game.seats and len(game.roles) in (0, game.seats), name
         assert set(game.tested) <= set(range(game.seats)) and type(game.independent) is bool, name
-        table = seat_table(games_table([game]))
-        assert list(table.seat) == list(range(game.seats)) and table.game.eq(game.name).all(), name
+        turns_table = seat_table(games_table([game]))
+        assert list(turns_table.seat) == list(range(game.seats)) and turns_table.game.eq(game.name).all(), name
         assert payoff_table(games_table([game])).empty == (game.normal_form is None), name
         rounds = len(play_out(game, seat_dice(1, 0), any_legal))
         assert game.fixed_rounds in (None, rounds), name
@@ -132,7 +132,7 @@ def test_it_says_of_itself_what_others_ask():
 
 def test_nobody_is_shown_what_is_kept_from_them():
     for name, game in ALL.items():
-        match, (state, views, _), _ = started(game, 2)
+        match, (state, views, _), _ = start_match(game, 2)
         while views:
             for view in [*views.values(), game.watch(state)]:
                 assert not [word for word in game.secrets(view.seat) if _said(word, view)], name
@@ -150,8 +150,8 @@ def test_models_are_told_its_rules_and_an_answer_is_read_as_it_is_written(name):
         texts = prompts(template_of(view.rules), "zs")
         assert "\n# " in texts.system(view) and texts.turn(view, 0).strip()
         action = reference_or_any(view, dice)
-        read_back = read(f"[move] {view.legal.spelled(action)}", view.legal).action
-        assert read_back is not None and view.legal.spelled(read_back) == view.legal.spelled(action)
+        read_back = read(f"[move] {view.legal.format(action)}", view.legal).action
+        assert read_back is not None and view.legal.format(read_back) == view.legal.format(action)
         assert texts.again("it is empty", view).strip() and read("", view.legal).action is None
         return action
 
@@ -163,10 +163,10 @@ def test_a_stand_in_plays_it_and_the_records_are_replayed(name):
     game = ALL[name]
     model = StandIn(model="x", policy=reference_or_any)
     match = seated(*[LLM] * game.seats, game=game)
-    turns = table([(match, at_the_table(match, *[model] * game.seats, live=True))])
+    turns = turns_table([(match, at_the_table(match, *[model] * game.seats, live=True))])
     assert turns.valid.all() and turns.match.nunique() == 1
     assert set(turns[turns.legal.notna()].seat) <= set(range(game.seats))
-    assert len(stepped(game, turns.assign(match="0")).steps) == turns.turn.nunique()
+    assert len(replay_in(game, turns.assign(match="0")).steps) == turns.turn.nunique()
 
 
 def reference_or_any(view, dice):

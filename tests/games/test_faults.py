@@ -18,10 +18,10 @@ from agon.agents.llm import LLM
 from agon.agents.prompts import template_of
 from agon.games import Choice, Game, Observation
 from agon.games.spaces import Space
-from agon.loop import started
+from agon.loop import start_match
 from agon.plan import Seat
 from agon.plan.trial import try_out
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 
 HERE = "tests/games/test_faults.py"
 
@@ -113,7 +113,7 @@ def tried(game, player=first):
 
 def test_a_sound_game_is_played_and_its_rules_need_not_be_looked_up():
     try_out(Seat("first", first), Sound())
-    assert len(table([(match := seated(first, first, game=Sound()), play_now(match))])) == 2
+    assert len(turns_table([(match := seated(first, first, game=Sound()), play_now(match))])) == 2
     assert template_of([]) == template_of([]) == template_of(3)
 
 
@@ -194,7 +194,7 @@ def test_an_interrupt_is_no_mistake_of_the_game():
 
 
 def test_a_match_that_is_left_ends_quietly():
-    match, (_, views, _), _ = started(Sound(), 0)
+    match, (_, views, _), _ = start_match(Sound(), 0)
     assert views and getgeneratorstate(match) == GEN_SUSPENDED
     match.close()
     assert getgeneratorstate(match) == GEN_CLOSED
@@ -227,7 +227,7 @@ class Listed(Own):
 class Spelled(Own):
     """Says how an action is written, but not how it is read."""
 
-    def spelled(self, action):
+    def format(self, action):
         return f"the {action}"
 
 
@@ -244,12 +244,12 @@ class Asks(Sound):
     [
         (Unhashable(), r"TypeError: Unhashable is not hashable \(.*\): a space is a frozen dataclass, without lists"),
         (Listed(), r"TypeError: Listed is not hashable \(.*\): a space is a frozen dataclass, without lists"),
-        (Spelled(), r"ValueError: Spelled writes 'the a', which it does not read: give it a method parsed \(or read\)"),
+        (Spelled(), r"ValueError: Spelled writes 'the a', which it does not read: give it a method parse \(or read\)"),
         (
             Choice(("a", "[move]")),
             r"ValueError: '\[move\]' cannot be an option: an answer of it would not be read as it",
         ),
-        (("a", "b"), r"AttributeError: 'tuple' object has no attribute 'spelled'"),
+        (("a", "b"), r"AttributeError: 'tuple' object has no attribute 'format'"),
     ],
     ids=["unhashable", "a list", "not read", "an option", "a tuple"],
 )
@@ -262,7 +262,7 @@ def test_a_space_that_cannot_be_recorded_or_answered_is_refused(space, why):
 def test_a_space_that_says_only_what_it_must_is_played():
     game = Asks(space=Own())
     try_out(Seat("x", LLM), game)
-    turns = table([(match := seated(first, first, game=game), play_now(match))])
+    turns = turns_table([(match := seated(first, first, game=game), play_now(match))])
     assert list(turns.legal) == ['{"own": 2}'] * 2 and list(turns.action) == ["a"] * 2 and turns.valid.all()
 
 
@@ -302,7 +302,7 @@ class Rarely(Sound):
 
 
 def test_a_match_that_does_not_end_is_stopped_when_it_is_played():
-    ends = [number for number in range(20) if started(Rarely(), number)[1][0] == 0]
+    ends = [number for number in range(20) if start_match(Rarely(), number)[1][0] == 0]
     assert 0 < len(ends) < 20
     play_now(seated(first, first, game=Rarely(), number=ends[0]))
     endless = next(number for number in range(20) if number not in ends)

@@ -19,16 +19,16 @@ from agon.games.rating.game import Ratings
 from agon.games.schemas import (
     answer_schema,
     calling,
+    describe_schema,
+    find_mismatch,
     keys,
-    misfit,
+    limit_texts,
     read_answer,
-    read_called,
-    shortened,
-    worded,
-    written,
+    read_call,
+    write_answer,
 )
 from agon.games.spaces import Choice, Form, Number, Offer, Text
-from agon.loop import started
+from agon.loop import start_match
 
 SHORT = {"way": "constrained", "thought": 0}
 HARD = ["yes", "yes, but", 'say "no"', "no\\n", "ß", "SS", "猪", "🦌", "{}", "[move] yes", " a", ""]
@@ -58,7 +58,7 @@ leaves = st.one_of(
 
 def fits(value, schema):
     """Whether a value fits, as our check and jsonschema agree."""
-    own, theirs = not misfit(value, schema), Draft202012Validator(schema).is_valid(value)
+    own, theirs = not find_mismatch(value, schema), Draft202012Validator(schema).is_valid(value)
     assert own == theirs or (own < theirs and "integer" in json.dumps(schema)), (
         value,
         schema,
@@ -68,12 +68,12 @@ def fits(value, schema):
 
 def through(space, action, thought="because"):
     """An action, written as a model would, and what is read of it."""
-    return read_answer(written(space.as_value(action), thought), space)
+    return read_answer(write_answer(space.encode(action), thought), space)
 
 
 def seen(game, steps=40):
     """Spaces that a game of random actions asks for."""
-    match, (_, views, _), dice = started(game, 5)
+    match, (_, views, _), dice = start_match(game, 5)
     for _ in range(steps):
         if not views:
             return
@@ -107,7 +107,7 @@ def fitting(schema):
 def blank(value, schema):
     """Whether there is a text in a value that must not be blank, and is: this alone a schema cannot say."""
     if "anyOf" in schema:
-        return any(blank(value, each) for each in schema["anyOf"] if not misfit(value, each))
+        return any(blank(value, each) for each in schema["anyOf"] if not find_mismatch(value, each))
     if schema.get("type") == "object":
         return any(blank(value[name], part) for name, part in schema["properties"].items())
     return bool(schema.get("minLength")) and not value.strip()
@@ -126,7 +126,7 @@ def close(one, other):
 @given(space=st.sampled_from(EVERY), seed=st.integers(0, 2**32))
 def test_a_legal_action_fits_its_schema_and_reads_back_to_itself(space, seed):
     action = space.example(seat_dice(seed, 0))
-    assert fits(space.as_value(action), space.schema())
+    assert fits(space.encode(action), space.schema())
     reading = through(space, action)
     assert close(reading.action, action) and reading.action in space and reading.note == "because"
 
@@ -134,8 +134,8 @@ def test_a_legal_action_fits_its_schema_and_reads_back_to_itself(space, seed):
 def test_every_question_of_every_game_has_a_schema():
     for space in [space for game in ALL.values() for space in seen(game)]:
         action = space.example(seat_dice(1, 0))
-        assert fits(space.as_value(action), space.schema()) and close(through(space, action).action, action)
-        assert worded(space.schema()) and json.loads(json.dumps(space.schema())) == space.schema()
+        assert fits(space.encode(action), space.schema()) and close(through(space, action).action, action)
+        assert describe_schema(space.schema()) and json.loads(json.dumps(space.schema())) == space.schema()
 
 
 def accepted(space, data):
@@ -143,11 +143,11 @@ def accepted(space, data):
     schema = space.schema()
     value = data.draw(fitting(schema))
     assert fits(value, schema)
-    reading = read_answer(written(value, "because"), space)
+    reading = read_answer(write_answer(value, "because"), space)
     if blank(value, schema):
         return reading.fault == '"action" is not a legal one'
     assert reading.fault == "" and reading.action in space
-    return fits(space.as_value(reading.action), schema) and close(through(space, reading.action).action, reading.action)
+    return fits(space.encode(reading.action), schema) and close(through(space, reading.action).action, reading.action)
 
 
 @settings(tried, max_examples=500)
@@ -164,7 +164,7 @@ def test_whatever_fits_in_a_game_is_read_as_a_legal_action(name, data):
 
 
 def test_an_offer_of_any_total_is_scaled_to_no_more_than_it():
-    assert read_answer(written({"0": "200050"}), Offer(("0",), 0.047239)).action == (0.047239,)
+    assert read_answer(write_answer({"0": "200050"}), Offer(("0",), 0.047239)).action == (0.047239,)
 
 
 @tried
@@ -177,34 +177,34 @@ def test_whatever_fits_any_form_of_any_labels_is_read_as_a_legal_action(data, as
 @given(st.recursive(leaves, forms, max_leaves=5))
 def test_whatever_is_legal_can_be_said_and_is_read_back(asked):
     space, action = asked
-    assert action in space and fits(space.as_value(action), space.schema())
+    assert action in space and fits(space.encode(action), space.schema())
     assert close(through(space, action).action, action)
 
 
 def test_the_schema_of_a_finite_space_accepts_only_its_actions():
-    spaces = [space for space in EVERY if space.listed() is not None]
+    spaces = [space for space in EVERY if space.enumerate() is not None]
     values = [*HARD, "x", "Yes", "yes,", -7, 0, 5, 7, 5001, 1.0, True, None, [], {}, "0"]
     assert len(spaces) > 3
     for space in spaces:
-        every = space.listed()
+        every = space.enumerate()
         assert [through(space, action).action for action in every[:600]] == list(every[:600])
         assert all(action in space for action in every[:600]) and len(set(every)) == len(every)
         for value in [value for value in values if fits(value, space.schema())]:
-            assert read_answer(written(value), space).action in space
+            assert read_answer(write_answer(value), space).action in space
 
 
 @given(st.data(), names.filter(all))
 def test_any_labels_are_told_apart(data, labels):
     space, wrong = Choice(labels), data.draw(st.text())
     assert [through(space, label).action for label in labels] == list(labels)
-    assert (read_answer(written(wrong), space).action is not None) == (wrong in labels)
+    assert (read_answer(write_answer(wrong), space).action is not None) == (wrong in labels)
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), names)
 def test_shares_of_any_sum_are_read_in_proportion(parts, labels):
     space = Offer(labels)
     shares = [parts[place % len(parts)] for place in range(len(labels))]
-    action = read_answer(written(dict(zip(keys(labels), map(str, shares), strict=True))), space).action
+    action = read_answer(write_answer(dict(zip(keys(labels), map(str, shares), strict=True))), space).action
     assert action in space
     if any(shares) and action != tuple(shares):
         assert [share * sum(shares) for share in action] == pytest.approx([100 * share for share in shares], abs=1e-3)
@@ -247,7 +247,7 @@ def test_thinking_before_an_answer_is_no_part_of_it():
 
 
 def test_a_blank_text_fits_no_space():
-    assert read_answer(written(" \n"), Text(9)).fault == '"action" is not a legal one'
+    assert read_answer(write_answer(" \n"), Text(9)).fault == '"action" is not a legal one'
 
 
 def test_half_a_surrogate_pair_can_be_written_down():
@@ -260,8 +260,8 @@ def test_texts_of_an_action_can_be_kept_short():
         return max([schema.get("maxLength", 0), *map(longest, inner)])
 
     for space in [space for game in ALL.values() for space in seen(game)]:
-        whole, short = space.schema(), shortened(space.schema(), 20)
-        assert longest(short) == min(longest(whole), 20) and shortened(whole, 10**6) == whole
+        whole, short = space.schema(), limit_texts(space.schema(), 20)
+        assert longest(short) == min(longest(whole), 20) and limit_texts(whole, 10**6) == whole
 
 
 def test_an_answer_reasons_first_where_it_may():
@@ -279,7 +279,7 @@ def test_a_schema_is_described_in_words():
         (Text(9), "a text of at most 9 characters"),
         (Form((("who am I", Choice(("a",))),)), 'an object with\n- "who_am_I": "a"'),
     ]:
-        assert worded(space.schema()) == words
+        assert describe_schema(space.schema()) == words
 
 
 @tried
@@ -289,7 +289,7 @@ def test_whatever_fits_a_tool_is_read_as_a_legal_call_of_it(data):
     tools = Called().asked(space)["tools"]
     name = data.draw(st.sampled_from(sorted(tools)))
     given = data.draw(fitting(tools[name]))
-    reading = read_called(calling("So.", name, json.dumps(given)), space)
+    reading = read_call(calling("So.", name, json.dumps(given)), space)
     assert fits(given, tools[name]) and reading.fault == "" and reading.action in space
     assert name.startswith(reading.action["tool"]) and reading.action["tool"] in space.tools
     assert reading.note == f"So.\n{given['thought']}".strip()
@@ -303,7 +303,7 @@ def test_what_is_no_call_of_one_tool_is_refused_in_words():
         (calling("", "craft_done", {"times": 1}), "it is none of the "),
         ("craft_done({})\ncraft_done({})", "no tool is called"),
     ]:
-        reading = read_called(text, space)
+        reading = read_call(text, space)
         assert reading.action is None and fault in reading.fault
 
 

@@ -116,7 +116,7 @@ def forms(draw, inner):
 def test_every_action_is_read_back_as_it_is_written(asked):
     space, action = asked
     assert action in space
-    assert "\n" not in space.spelled(action) and space.parsed(space.spelled(action)) == action
+    assert "\n" not in space.format(action) and space.parse(space.format(action)) == action
 
 
 class Pair(Space):
@@ -133,7 +133,7 @@ class Pair(Space):
 
 
 def test_a_space_of_ones_own_is_written_and_read_as_json():
-    assert read(f"[move] {Pair().spelled((1, 3))}", Pair()).action == (1, 3)
+    assert read(f"[move] {Pair().format((1, 3))}", Pair()).action == (1, 3)
     for text in ["", "[1, 3", "[1, 4]", "NaN", "[1, NaN]", "[" * 100_000, "1 and 3"]:
         assert read(f"[move] {text}", Pair()).action is None, text[:20]
 
@@ -148,10 +148,10 @@ def test_a_text_that_holds_the_name_of_the_next_part_is_written_as_json():
         ('["x; points: 3", 2]', ("x; points: 3", 2)),
         ("3", None),
     ]
-    assert [(text, form.parsed(text)) for text, _ in cases] == cases
+    assert [(text, form.parse(text)) for text, _ in cases] == cases
 
 
 def test_what_can_be_read_in_two_ways_is_not_read():
     form = Form((("a", Text(9)), ("b", Text(9))))
-    assert form.parsed("a: x; b: y; b: z") is None
-    assert form.spelled(("x; b: y", "z")) == '["x; b: y", "z"]' and form.spelled(("x", "y")) == "a: x; b: y"
+    assert form.parse("a: x; b: y; b: z") is None
+    assert form.format(("x; b: y", "z")) == '["x; b: y", "z"]' and form.format(("x", "y")) == "a: x; b: y"

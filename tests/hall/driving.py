@@ -29,7 +29,7 @@ except ModuleNotFoundError:  # tests with a browser are skipped
 from agon import ROOT, replay
 from agon.agents import Reply
 from agon.plan import PERSON, Match, Seat
-from agon.play import play_async, table
+from agon.play import play_async, turns_table
 from agon.turns import action_text, matches, read, read_games, validated
 from agon_hall import tables, web
 from agon_hall.keys import Keys
@@ -215,7 +215,7 @@ async def reference(place, seed):
     found = tables.seating(place.row.game, place.row.entrants)
     seats = tuple(Seat(PERSON, Answering) if each.agent == PERSON else each for each in found.seats)
     match = Match(PEOPLE, place.row.match, int(place.row.match, 16), found.game, seats, 0, found.config)
-    return table([(match, await play_async(match, {}))])
+    return turns_table([(match, await play_async(match, {}))])
 
 
 # --- a server, and people at browsers
@@ -437,7 +437,7 @@ def checked(server, row, monkeypatch):
     path = server.folder / "played" / f"{row.match}.parquet"
     turns = validated(read(path))
     game = tables.seating(row.game, row.entrants, conf=server.project / "conf").game
-    assert not game.to_move(replay.replayed(turns, read_games(path)).state)
+    assert not game.to_move(replay.replay_match(turns, read_games(path)).state)
     assert set(turns.match) == {row.match}
     assert len(matches(turns)) == game.seats
     asked = turns[turns.legal.notna()]

@@ -22,7 +22,7 @@ from agon.agents.llm import LLM
 from agon.conf import settings_of
 from agon.games.html import as_text, prose
 from agon.games.matrix.scripts import grim
-from agon.games.pages import Scene, aids_told, board_of, page_of
+from agon.games.pages import Scene, aids_as_text, board_of, page_of
 from agon.plan import PERSON, plan
 from agon.turns import read
 from agon_hall.store import Store
@@ -44,11 +44,11 @@ def test_what_is_not_given_is_not_shown_and_all_else_is_as_it_was(name):
 
 def test_an_aid_is_the_same_to_people_and_to_models():
     view = PD.observe(PD.start(None), 0)
-    told = aids_told(view, ["payoffs"])
+    told = aids_as_text(view, ["payoffs"])
     assert told == as_text(board_of(Scene(view))["payoffs"])
     assert "you play cooperation | you 4, the other 4 | you 1, the other 6" in told
     view = Table().view(0)
-    assert "get 1 cobblestone (Player 2 has 4)" in aids_told(view, ["tree"]) and not aids_told(view, ["look up"])
+    assert "get 1 cobblestone (Player 2 has 4)" in aids_as_text(view, ["tree"]) and not aids_as_text(view, ["look up"])
 
 
 def test_boxes_to_look_up_in_and_amounts_that_are_filled_in_are_aids_too():

@@ -70,7 +70,7 @@ class Raters:
 
     def __init__(self, folder, games=LOGS, names=("ann", "bob"), dimensions=None):
         self.folder = folder
-        self.keys = raters.admitted(folder, names, LOGS if not isinstance(games, str) else games, 30)
+        self.keys = raters.admit(folder, names, LOGS if not isinstance(games, str) else games, 30)
         self.desk = raters.RatersDesk(folder)
         if not isinstance(games, str):
             for name in names:
@@ -149,7 +149,7 @@ def test_a_link_opens_its_owners_page_and_nothing_else(tmp_path):
 
 
 def test_where_there_is_a_password_a_raters_link_still_opens_one_page_alone(tmp_path):
-    keys = raters.admitted(tmp_path / "annotations", ["ann"], LOGS, 30)
+    keys = raters.admit(tmp_path / "annotations", ["ann"], LOGS, 30)
     made = Hall(tmp_path)
     try:
         client = TestClient(
@@ -191,8 +191,8 @@ def test_a_new_link_voids_the_old_one_and_answers_stay(tmp_path):
     hall = Raters(tmp_path)
     hall.at("ann").fill().press()
     with pytest.raises(AgonError, match="ann has a link already"):
-        raters.admitted(tmp_path, ["ann"], LOGS, 30)
-    old, new = hall.keys["ann"], raters.admitted(tmp_path, ["ann"], LOGS, 30, True)["ann"]
+        raters.admit(tmp_path, ["ann"], LOGS, 30)
+    old, new = hall.keys["ann"], raters.admit(tmp_path, ["ann"], LOGS, 30, True)["ann"]
     assert hall.at(old).status == 403 and "1 of 8 are answered" in hall.at(new).text
     assert "Turn 1 of 8" in hall.at("bob").text
 
@@ -222,13 +222,13 @@ def test_the_command_says_each_link_once_and_refuses_in_a_line(tmp_path, capsys)
 @pytest.mark.parametrize("name", ["../x", "", "a b", "x" * 41])
 def test_a_name_that_cannot_be_a_file_is_refused(tmp_path, name):
     with pytest.raises(AgonError, match="is no name for a file"):
-        raters.admitted(tmp_path, [name], LOGS, 30)
+        raters.admit(tmp_path, [name], LOGS, 30)
     assert not list(tmp_path.iterdir())
 
 
 def test_logs_that_are_not_there_are_said_to_be_missing(tmp_path):
     with pytest.raises(AgonError, match="there are no settings in nowhere"):
-        raters.admitted(tmp_path, ["ann"], "nowhere", 30)
+        raters.admit(tmp_path, ["ann"], "nowhere", 30)
 
 
 def test_the_experimenter_sees_how_far_everybody_is(tmp_path):
@@ -538,7 +538,7 @@ def test_the_address_after_an_answer_has_the_key_and_the_turn_alone(tmp_path):
 
 def test_keys_answer_drafts_survive_a_reload_and_a_slip_is_said_where_it_is_saved(server, person):
     folder = server.folder / "annotations"
-    keys = raters.admitted(folder, ["kay"], raters.LOGS, 30)
+    keys = raters.admit(folder, ["kay"], raters.LOGS, 30)
     kay = person(viewport={"width": 320, "height": 640})
     kay.page.goto(f"{server.url}/annotate?key={keys['kay']}")
     asked = kay.page.locator("fieldset")

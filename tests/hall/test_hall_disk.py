@@ -63,8 +63,8 @@ def test_what_cannot_be_kept_is_not_accepted_and_can_be_sent_again(tmp_path, sho
             place.sit(0, "Ada")
             await comes(lambda: 0 in place.questions, "a question")
             page = await Visitor(f"http://localhost:{port}", path).opens()
-            spelled = type(place.questions[0].view.legal).spelled
-            monkeypatch.setattr(type(place.questions[0].view.legal), "spelled", lambda *given: spelled(*given) + long)
+            spelled = type(place.questions[0].view.legal).format
+            monkeypatch.setattr(type(place.questions[0].view.legal), "format", lambda *given: spelled(*given) + long)
             with closed(place):
                 before = monotonic()
                 await page.presses("cooperation")

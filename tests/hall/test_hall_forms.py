@@ -164,7 +164,7 @@ def traded(sheet, view, call):
                 sheet.labelled(f"{item.replace('_', ' ')} ({whose}").value = str(amount)
         return sheet.press("Send" if call["offer"] or call["request"] else "Propose nothing").sent
     if call["tool"] == "craft_apply":
-        found = view.rules.ruleset.matched(call["inputs"], call["outputs"])
+        found = view.rules.ruleset.match_craft(call["inputs"], call["outputs"])
         assert isinstance(found, Craft)
         sheet.enter(What=found.recipe.id)
         for item, box in sheet.boxes().items():
@@ -312,7 +312,7 @@ class Pairs(Space):
     def example(self, dice):
         return (1, 3)
 
-    def spelled(self, action):
+    def format(self, action):
         return "1 and 3"
 
 

@@ -15,11 +15,11 @@ from agon.conf import expand_settings, games, settings_of
 from agon.figures import viewer
 from agon.games.base import PUBLIC
 from agon.games.html import text
-from agon.games.pages import asked_for, news
+from agon.games.pages import describe_entry, describe_space
 from agon.games.tables import games_table
 from agon.plan import Match, Seat
-from agon.play import play_now, table
-from agon.replay import stepped
+from agon.play import play_now, turns_table
+from agon.replay import replay_in
 from agon.turns import COLUMNS, games_path, is_games, read, typed, write, write_games
 from agon_hall import watching, web
 from agon_hall.watching import choice as watching_choice
@@ -42,7 +42,7 @@ def played(game, answers=any_or_void, match="a", **changes):
     """A match and what its seats saw, and its turns."""
     made = Match("test", match, int(match, 16), game, (Seat("any", answers),) * game.seats, 0, "c")
     done = play_now(made)
-    return done, table([(made, done)]).assign(**changes)
+    return done, turns_table([(made, done)]).assign(**changes)
 
 
 NEW = '<b class="new">new</b> '
@@ -106,7 +106,7 @@ def page(folder, *turns, games=None, **asked):
 
 
 def lines(views, named):
-    return [[news(each, view, at, named) for at, each in enumerate(view.past)] for view in views]
+    return [[describe_entry(each, view, at, named) for at, each in enumerate(view.past)] for view in views]
 
 
 # --- everything opens
@@ -183,7 +183,7 @@ def test_new_is_what_was_not_known_at_the_step_before(tmp_path):
 
 def test_steps_are_states_of_the_replay():
     _, turns = played(CLUES)
-    replay = stepped(CLUES, turns)
+    replay = replay_in(CLUES, turns)
     for step in replay.steps:
         assert tuple(step.views) == replay.game.to_move(step.state)
         assert all(replay.game.observe(step.state, seat) == view for seat, view in step.views.items())
@@ -419,7 +419,7 @@ def test_what_was_asked_is_said_in_words():
         ({"call": ["decide"]}, "a call of one of: decide"),
         ({"ratings": {"turns": 3}}, "ratings: turns 3"),
     ]
-    assert [asked_for(space) for space, _ in sentences] == [words for _, words in sentences]
+    assert [describe_space(space) for space, _ in sentences] == [words for _, words in sentences]
 
 
 # --- in a browser

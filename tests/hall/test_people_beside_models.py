@@ -16,7 +16,7 @@ from project import Project
 from agon import ROOT
 from agon.metrics import counterparts, head_to_head, in_their_cells
 from agon.plan import Match
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 from agon.turns import in_cells, read, subjects
 from agon_hall.seating import seating
 
@@ -115,7 +115,7 @@ def matches(*entrants, game="pd", number=1, subject=0, cell="one", people=True):
     """One match, and the cell of its subject; of people where a script sits in their place."""
     made = seating(game, entrants)
     match = Match("s", f"{number:x}", number, made.game, made.seats, 0, "")
-    turns = table([(match, play_now(match))])
+    turns = turns_table([(match, play_now(match))])
     if people:
         own = turns.agent.astype("str").mask(turns.seat == subject, "human")
         turns = turns.assign(agent=own.astype("category"))

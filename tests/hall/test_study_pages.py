@@ -23,7 +23,7 @@ from agon.agents.prompts import prompts, template_of
 from agon.agents.telling import STYLE
 from agon.conf import load
 from agon.games.html import as_text
-from agon.loop import started
+from agon.loop import start_match
 from agon.turns import read
 from agon_hall import Refused, access, study_pages, tables, web
 from agon_hall.protocol import Study, cells, match_id, study, words_of
@@ -54,7 +54,7 @@ def test_people_and_models_read_one_text(name):
     own = study(name)
     for cell in cells(own):
         game, seed = load("game", cell.game), int(match_id(own, cell, 0), 16)
-        _, (state, views, _), _ = started(game, seed)
+        _, (state, views, _), _ = start_match(game, seed)
         for seat in cell.people:
             view = views.get(seat) or game.observe(state, seat)
             prompt = sections(

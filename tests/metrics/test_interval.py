@@ -9,7 +9,7 @@ from scipy.stats import binomtest, ttest_1samp, ttest_ind
 from statsmodels.stats.proportion import proportion_confint
 
 from agon import AgonError
-from agon.metrics.interval import RATE, SHARE, contrasted, ends, jackknifed, pooled, proportion_interval, summary
+from agon.metrics.interval import RATE, SHARE, contrast_ratios, ends, jackknife, pooled, proportion_interval, summary
 
 ROWS = pd.DataFrame(
     {
@@ -200,7 +200,7 @@ def test_limits_go_by_metric():
 @given(values)
 def test_the_jackknife_of_a_mean_is_its_standard_error(numbers):
     sums = np.column_stack([numbers, np.ones(len(numbers))])
-    error, df = jackknifed(sums, lambda each: each[:, 0] / each[:, 1])
+    error, df = jackknife(sums, lambda each: each[:, 0] / each[:, 1])
     assert error == pytest.approx(np.std(numbers, ddof=1) / len(numbers) ** 0.5, rel=1e-6, abs=1e-6)
     assert error < 1e-6 or df == pytest.approx(len(numbers) - 1)
 
@@ -209,7 +209,7 @@ def test_the_jackknife_over_strata_is_welchs_error():
     one, other = [1.0, 4.0, 7.0], [2.0, 3.0, 9.0, 4.0]
     values, strata = np.array(one + other), np.array([0] * 3 + [1] * 4)
     sums = np.column_stack([values * (strata == 0), strata == 0, values * (strata == 1), strata == 1]).astype(float)
-    error, df = jackknifed(sums, lambda each: each[:, 2] / each[:, 3] - each[:, 0] / each[:, 1], strata)
+    error, df = jackknife(sums, lambda each: each[:, 2] / each[:, 3] - each[:, 0] / each[:, 1], strata)
     wanted = ttest_ind(other, one, equal_var=False)
     assert (error, df) == (pytest.approx((np.mean(other) - np.mean(one)) / wanted.statistic), pytest.approx(wanted.df))
 
@@ -220,15 +220,15 @@ def test_a_contrast_of_other_matches_is_welchs():
         pd.DataFrame({"match": [f"{k}{v}" for v in each], "hits": each, "n": 1})
         for k, each in (("a", one), ("b", other))
     ]
-    found = contrasted(parts, lambda ratios: ratios[1] - ratios[0])
+    found = contrast_ratios(parts, lambda ratios: ratios[1] - ratios[0])
     assert [found.low, found.high] == pytest.approx([*ttest_ind(other, one, equal_var=False).confidence_interval()])
 
 
 def test_a_contrast_of_ratios_leaves_out_whole_clusters_of_both():
     one = pd.DataFrame({"match": [*"aab"], "hits": [1.0, 0.0, 1.0], "n": 1})
     other = pd.DataFrame({"match": [*"ab"], "hits": [1.0, 0.0], "n": 2})
-    found = contrasted([one, other], lambda ratios: ratios[0] - ratios[1])
+    found = contrast_ratios([one, other], lambda ratios: ratios[0] - ratios[1])
     assert found.ratios == [pytest.approx(2 / 3), 0.25] and (found.n, found.clusters) == ([3, 4], 2)
     value, error = 2 / 3 - 0.25, 0.5 * abs((1 - 0) - (0.5 - 0.5))  # b alone: 1 less 0; a alone: 1/2 less 1/2
     assert (found.low, found.high) == pytest.approx((value - 12.7062 * error, value + 12.7062 * error), rel=1e-4)
-    assert np.isnan(contrasted([one[:2], other[:1]], lambda ratios: ratios[0]).low)
+    assert np.isnan(contrast_ratios([one[:2], other[:1]], lambda ratios: ratios[0]).low)

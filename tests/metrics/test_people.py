@@ -4,14 +4,14 @@ import pandas as pd
 
 from agon.metrics import head_to_head
 from agon.plan import plan
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 
 
 def played(*entrants, matches=3):
     """Matches of the prisoner's dilemma, as turns."""
     pairing = {"games": ["pd"], "seats": [[each] for each in entrants]}
     done = plan({"name": "people", "repetitions": matches, "pairings": [pairing]})
-    return table([(match, play_now(match)) for match in done])
+    return turns_table([(match, play_now(match)) for match in done])
 
 
 def as_people(turns, agent):

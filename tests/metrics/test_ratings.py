@@ -9,10 +9,10 @@ import pytest
 from agon import AgonError
 from agon.agents.scripts import anything
 from agon.games.rating.game import Rating
-from agon.games.rating.metrics import COLUMNS, averages, compared, distance, outcomes, reliability, scores
+from agon.games.rating.metrics import COLUMNS, averages, compare_raters, distance, outcomes, reliability, scores
 from agon.metrics.interval import proportion_interval
 from agon.plan import Match, Seat
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 
 A = [None, None, None, None, None, 3, 4, 1, 2, 1, 1, 3, 3, None, 3]
 B = [1, None, 2, 1, 3, 3, 4, 3, None, None, None, None, None, None, None]
@@ -35,8 +35,8 @@ def judged(*raters, matches=None, **columns):
     return pd.DataFrame(rows, columns=COLUMNS).assign(**columns)
 
 
-def measured(table, **settings):
-    return reliability(table, by=(), **settings).set_index("metric").value
+def measured(turns_table, **settings):
+    return reliability(turns_table, by=(), **settings).set_index("metric").value
 
 
 def test_alpha_is_that_of_the_published_examples():
@@ -140,7 +140,7 @@ def test_a_turn_that_the_assessor_judged_twice_is_refused():
 
 
 def test_all_comparisons_stand_in_one_table():
-    found = compared(ASSESSED, "0")
+    found = compare_raters(ASSESSED, "0")
     assert not found.duplicated(["between", "dimension", "aspect", "metric"]).any()
     known = found.set_index(["between", "dimension", "aspect", "metric"]).value
     assert known["assessor", "theory_of_mind", "", "agreement"] == 0.5
@@ -163,8 +163,8 @@ def test_all_comparisons_stand_in_one_table():
         (judged([0, 0], [1, 0], [1, 1], matches=["m", "n"]), "raters", "agreement", ""),
     ],
 )
-def test_what_cannot_be_computed_says_why(table, between, metric, why):
-    [row] = compared(table, "0").query("between == @between and metric == @metric").itertuples()
+def test_what_cannot_be_computed_says_why(turns_table, between, metric, why):
+    [row] = compare_raters(turns_table, "0").query("between == @between and metric == @metric").itertuples()
     assert row.absent == why and np.isnan(row.value) == (why != "" and "interval" not in why)
 
 
@@ -203,7 +203,7 @@ LOG = json.dumps({"match": "m9", "game": "x", "players": ["Ann", "Bob"], "turns"
 
 def rating_turns(script, agent="script"):
     match = Match("test", "a1", 1, Rating("rating", "01", LOG), (Seat(agent, script),), 0, "c")
-    return table([(match, play_now(match))])
+    return turns_table([(match, play_now(match))])
 
 
 def test_scores_say_what_was_judged_of_whom():

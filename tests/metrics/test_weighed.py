@@ -13,7 +13,7 @@ from agon.agents.llm import LLM
 from agon.games.matrix.metrics import WEIGHED, per_match, weighed, weighed_per_match
 from agon.games.tables import equilibrium_table, games_table, payoff_table
 from agon.models import Answer
-from agon.play import table
+from agon.play import turns_table
 
 WEIGHS = partial(LLM, reads="weighed")
 
@@ -26,7 +26,7 @@ def sure(*chances, mass=0.5):
 def weighing(*models, game=PD, rounds=4, other=WEIGHS, matches=1):
     """Turns of a model that weighs, against another one, or a script."""
     pairs = [seated(WEIGHS, other, game=replace(game, rounds=rounds), number=number) for number in range(matches)]
-    return table([(match, at_the_table(match, *models)) for match in pairs])
+    return turns_table([(match, at_the_table(match, *models)) for match in pairs])
 
 
 def measured(turns, game=PD, **more):

@@ -8,7 +8,7 @@ from harness import Told, at_the_table, seated
 
 from agon.agents.llm import LLM
 from agon.agents.pgm import Beliefs
-from agon.games.schemas import written
+from agon.games.schemas import write_answer
 from agon.games.tradecraft.roles import Roles
 
 
@@ -17,8 +17,8 @@ def obedient(request):
     legal = request.view.legal
     action = legal.example(Random(request.sample))
     if request.schema is None:
-        return f"[move] {legal.spelled(action)}"
-    return written(legal.as_value(action), "so" if "thought" in request.schema["properties"] else None)
+        return f"[move] {legal.format(action)}"
+    return write_answer(legal.encode(action), "so" if "thought" in request.schema["properties"] else None)
 
 
 def agents_of(name, reads):

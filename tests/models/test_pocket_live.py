@@ -18,7 +18,7 @@ from models.test_local import begun, lacking, real, servers
 from patience import LONG
 from project import Project
 
-from agon.agents.reads import Weighed, normalised
+from agon.agents.reads import Weighed, softmax
 from agon.conf import load
 from agon.games.spaces import Choice
 from agon.models import Request, extend
@@ -136,4 +136,4 @@ def test_what_it_weighs_are_its_own_probabilities_of_whole_answers():
     weights, own = asyncio.run(both())
     assert servers(os.getpid()) == [] and not lacking()
     assert weights == pytest.approx(own, abs=0.05)
-    assert normalised(weights) == pytest.approx(normalised(own), abs=0.02)
+    assert softmax(weights) == pytest.approx(softmax(own), abs=0.02)

@@ -20,7 +20,7 @@ from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
 from agon.models.standin import StandIn
-from agon.play import play_async, play_now, table
+from agon.play import play_async, play_now, turns_table
 from agon.record import record
 
 VIEW = seen("CC", "CD")
@@ -121,7 +121,7 @@ DILEMMAS_ONLY = {"generous_tit_for_tat", "extort_2", "memory_one", "reference"}
 def test_every_script_that_plays_the_game_may_be_its_policy(name, game):
     model = standin(functools.partial(SCRIPTS[name], **SETTINGS.get(name, {})))
     match = seated(LLM, anything, game=MATRIX[game])
-    turns = table([(match, play(match, model))])
+    turns = turns_table([(match, play(match, model))])
     assert turns.valid.all() and json.loads(model.identity)["parameters"]["standin"]["policy"].split(".")[-1] == name
 
 
@@ -133,7 +133,7 @@ def play(match, model):
 def test_it_does_what_its_script_would_do():
     match = seated(LLM, scripted.alternator)
     scripts = seated(scripted.tit_for_tat, scripted.alternator)
-    done, expected = table([(match, play(match, standin()))]), table([(scripts, play_now(scripts))])
+    done, expected = turns_table([(match, play(match, standin()))]), turns_table([(scripts, play_now(scripts))])
     assert done.action.tolist() == expected.action.tolist() and done.payoff.tolist() == expected.payoff.tolist()
 
 
@@ -246,7 +246,7 @@ def recorded(folder, at_once, **settings):
                 return match, await play_async(match, {"0": live, "1": live})
 
         try:
-            return table(await asyncio.gather(*map(one, matches)))
+            return turns_table(await asyncio.gather(*map(one, matches)))
         finally:
             writer.close()
 

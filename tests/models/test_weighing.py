@@ -12,7 +12,7 @@ from models import toy
 from test_adapters import KINDS, SHORT, asked, key, model, sent  # noqa: F401 - key is a fixture
 
 from agon import AgonError
-from agon.agents.reads import Weighed, normalised
+from agon.agents.reads import Weighed, softmax
 from agon.games.schemas import answer_schema
 from agon.games.spaces import Choice, Form, Number, Offer, Text
 from agon.models import CallFailed, Request
@@ -101,15 +101,15 @@ def test_weights_are_the_log_probabilities_of_whole_answers():
     brute = [toy.logprob(begun(), f"[move] {label}") for label in LABELS]
     assert found.weights == pytest.approx(brute, abs=1e-9)
     whole = math.fsum(map(math.exp, brute))
-    assert normalised(found.weights) == pytest.approx([math.exp(each) / whole for each in brute])
-    assert math.fsum(normalised(found.weights)) == pytest.approx(1, abs=1e-9)
+    assert softmax(found.weights) == pytest.approx([math.exp(each) / whole for each in brute])
+    assert math.fsum(softmax(found.weights)) == pytest.approx(1, abs=1e-9)
 
 
 def test_the_first_token_alone_would_be_wrong():
     found, _ = weigh(lines(("cooperation", "cooper", "defection")))
-    exact = normalised(found.weights)
+    exact = softmax(found.weights)
     after = toy.logprobs(tuple([*begun(), *toy.tokens("[move] ")][-5:]))
-    naive = normalised([after[toy.tokens(label)[0]] for label in ("cooperation", "cooper", "defection")])
+    naive = softmax([after[toy.tokens(label)[0]] for label in ("cooperation", "cooper", "defection")])
     assert naive[0] == naive[1], "both begin with the token `cooper`"
     assert exact[0] != pytest.approx(exact[1], rel=0.1)
 

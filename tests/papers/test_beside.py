@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from agon import AgonError, figures
-from agon.conf import name_now
+from agon.conf import current_name
 from agon.turns import decoded, read, read_games
 from agon_papers.counterfactual import beside
 from agon_papers.counterfactual.cells import MODELS
@@ -33,7 +33,7 @@ def table(recorded, mine):
 
 def matches_of(turns, opponent, **columns):
     """Rows of seat 0 in matches against an opponent, by its name or by the paper's."""
-    met = turns.match[turns.seat.eq(1) & turns.agent.map(partial(name_now, "agent")).eq(opponent)]
+    met = turns.match[turns.seat.eq(1) & turns.agent.map(partial(current_name, "agent")).eq(opponent)]
     rows = turns[turns.seat.eq(0) & turns.match.isin(met)]
     for name, value in columns.items():
         rows = rows[rows[name].eq(value)]
@@ -51,24 +51,24 @@ def test_own_and_recorded_models_are_counted_alike(table, recorded, mine):
 
 
 def test_only_opponents_that_both_have_met_are_compared(recorded, mine):
-    found = beside.compared(mine, recorded, games=GAMES)
+    found = beside.comparison(mine, recorded, games=GAMES)
     assert set(found.matches.opponent) == {"zs"} and found.opponents == "zs"  # models come before scripts
     assert "not among these without opponents=[...]: best_reply_to_last, pp, srep" in found.left_out
     assert found.others == ("best_reply_to_last", "pp", "srep"), "each can be looked at alone"
-    assert beside.compared(mine, recorded, opponents=["best_reply_to_last"], games=GAMES).others == ()
+    assert beside.comparison(mine, recorded, opponents=["best_reply_to_last"], games=GAMES).others == ()
     others = mine.match.isin(mine.match[mine.seat.eq(1) & mine.model.isna()])
-    assert set(beside.compared(mine[others], recorded, games=GAMES).matches.opponent) == {
+    assert set(beside.comparison(mine[others], recorded, games=GAMES).matches.opponent) == {
         "pp",
         "srep",
         "best_reply_to_last",
     }
-    alone = beside.compared(None, recorded, games=GAMES)
+    alone = beside.comparison(None, recorded, games=GAMES)
     assert set(alone.matches.opponent) == set(beside.PEERS) and alone.opponents == "copies of themselves"
-    assert set(beside.compared(None, recorded, opponents=["srep"], games=GAMES).matches.opponent) == {"srep"}
+    assert set(beside.comparison(None, recorded, opponents=["srep"], games=GAMES).matches.opponent) == {"srep"}
 
 
 def test_any_turns_do_and_names_are_labels_where_there_are_no_others(mine):
-    found = beside.compared(None, mine, games=GAMES)
+    found = beside.comparison(None, mine, games=GAMES)
     assert not found.matches.own.any()
     assert {"smollm2", "smollm2_brief zs_weighed", "smollm2_brief zs_once"} <= set(found.matches.model)
     assert set(found.matches.match) == set(mine.match)
@@ -93,7 +93,7 @@ def test_intervals_of_ones_own_cover_the_share_and_others_have_none(table):
 
 
 def test_the_round_of_comprehension_is_that_of_the_metrics(recorded, mine):
-    found = beside.compared(mine, recorded, opponents=["best_reply_to_last"], usual=["zs"], games=GAMES)
+    found = beside.comparison(mine, recorded, opponents=["best_reply_to_last"], usual=["zs"], games=GAMES)
     table, matches = beside.comprehension_of(found), beside.metrics_of(found)
     [row] = table[table.model.eq(OWN) & table.game.eq("pd") & table.variant.eq("label")].itertuples()
     values = matches[matches.model.eq(OWN) & matches.game.eq("pd") & matches.variant.eq("label")]
@@ -104,29 +104,29 @@ def test_the_round_of_comprehension_is_that_of_the_metrics(recorded, mine):
 
 def test_what_is_in_one_table_alone_is_said(recorded, mine):
     some = mine[mine.game.eq("pd") & mine.variant.eq("default")]
-    told = beside.compared(
+    told = beside.comparison(
         some, recorded[recorded.variant.eq("default")], opponents=["best_reply_to_last"], games=GAMES
     ).left_out
     assert told.startswith("not played: rps default")
-    told = beside.compared(mine, recorded[recorded.variant.eq("default")], games=GAMES).left_out
+    told = beside.comparison(mine, recorded[recorded.variant.eq("default")], games=GAMES).left_out
     assert "not recorded: " in told and "pd joint (" in told
 
 
 def test_what_cannot_be_compared_is_one_line(recorded, mine):
     both = recorded.match.isin(recorded.match[recorded.agent.eq("mf")])
     with pytest.raises(AgonError, match="no opponent that both have met"):
-        beside.compared(mine, recorded[both], games=GAMES)
+        beside.comparison(mine, recorded[both], games=GAMES)
     with pytest.raises(AgonError, match="is in both tables"):
-        beside.compared(recorded, recorded, games=GAMES)
+        beside.comparison(recorded, recorded, games=GAMES)
     with pytest.raises(AgonError, match="no match with agent 'nobody': there are"):
-        beside.compared(mine, recorded, agents=["nobody"], games=GAMES)
+        beside.comparison(mine, recorded, agents=["nobody"], games=GAMES)
     with pytest.raises(AgonError, match="no match with model 'nobody': there are"):
-        beside.compared(mine, recorded, models=["nobody"], games=GAMES)
+        beside.comparison(mine, recorded, models=["nobody"], games=GAMES)
     with pytest.raises(AgonError, match="the turns table is empty: no match was played"):
-        beside.compared(mine[:0], recorded, games=GAMES)
+        beside.comparison(mine[:0], recorded, games=GAMES)
     strange = mine.assign(game=mine.game.astype(str).replace("pd", "hawk_dove").astype("category"))
     with pytest.raises(AgonError, match=r"no game of .* is among the paper's: it has hawk_dove default.* they are pd"):
-        beside.compared(strange[strange.game.eq("hawk_dove")], recorded, games=GAMES)
+        beside.comparison(strange[strange.game.eq("hawk_dove")], recorded, games=GAMES)
     with pytest.raises(AgonError, match="no game of two actions"):
         beside.cooperation_figure(beside.cooperation_by_round(None, mine[mine.game.eq("rps")], games=GAMES))
 

@@ -8,7 +8,7 @@ import pytest
 from agon import ROOT
 from agon.games.tradecraft import TradeCraft
 from agon.games.tradecraft.amounts import covers, minus
-from agon.games.tradecraft.game import crafted
+from agon.games.tradecraft.game import find_craft
 from agon.games.tradecraft.rulesets import ruleset
 from agon.games.tradecraft.story import items, stories
 from agon.ingest import ingest
@@ -89,7 +89,7 @@ def crafts(facts):
 def test_strict_checks_agree_with_the_log_but_for_surplus_inputs(facts, minecraft):
     agreed, surplus, causes = 0, Counter(), Counter()
     for call, hand in crafts(facts):
-        fault = getattr(crafted(minecraft, {item: n for item, n in hand.items() if n > 0}, call.call), "fault", "")
+        fault = getattr(find_craft(minecraft, {item: n for item, n in hand.items() if n > 0}, call.call), "fault", "")
         agreed += call.ok == (not fault)
         if call.ok and fault:
             surplus[f"{call.call['inputs']} -> {call.call['outputs']}"] += 1

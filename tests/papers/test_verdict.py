@@ -18,6 +18,7 @@ from agon_papers.propositions import (
     REST,
     all_of,
     any_of,
+    aside,
     at_least,
     half,
     largest,
@@ -28,7 +29,6 @@ from agon_papers.propositions import (
     printed,
     share_below,
     share_of,
-    shown,
     smallest,
     text_of_all,
 )
@@ -95,7 +95,7 @@ def test_an_order_of_columns_is_asked_in_each_row():
 def test_nothing_to_test_is_one_clear_error():
     with pytest.raises(ValueError, match=r"^there is no row to test$"):
         most(pd.Series(dtype=float), lambda x: x > 0)
-    assert str(shown("cells", pd.Series(dtype=float))) == "cells: none"
+    assert str(aside("cells", pd.Series(dtype=float))) == "cells: none"
 
 
 def test_an_order_of_names_that_are_not_there_is_one_clear_error():
@@ -125,7 +125,7 @@ def test_numbers_are_listed_and_many_are_spanned():
     index = pd.MultiIndex.from_product([["A", "B"], range(15)], names=["model", "cell"])
     many = most(pd.Series(np.arange(30.0), index), lambda x: x > 10)
     assert str(many) == "19 of 30 by model and cell; 0.00 to 29.0"
-    assert text_of_all([few, [shown("of", pd.Series({"A": 1.0}))], ""]) == f"{few}; of: A 1.00"
+    assert text_of_all([few, [aside("of", pd.Series({"A": 1.0}))], ""]) == f"{few}; of: A 1.00"
 
 
 # ---- one step
@@ -572,7 +572,7 @@ def test_several_tests_must_all_hold_and_the_weakest_is_shown():
         return [
             all_of(apart.A - apart.B, lambda x: x > 0),
             all_of(apart.A - apart.C, lambda x: x > 0),
-            shown("C", apart.C),
+            aside("C", apart.C),
         ]
 
     found = judged(matches(4.05, 4, 0, 1), "comparison", both)
@@ -629,7 +629,7 @@ def test_a_doubt_leaves_open_only_what_is_false(true, doubt, expected):
 
 
 def test_what_only_shows_decides_nothing():
-    found = judged(matches(8, 4, 0), "level", lambda m=rows("matches"): shown("means", means(m), lambda x: x > 1))
+    found = judged(matches(8, 4, 0), "level", lambda m=rows("matches"): aside("means", means(m), lambda x: x > 1))
     assert (found.verdict, found.recomputed, found.n) == ("cannot be checked", "means: 2 of 3", 60)
 
 

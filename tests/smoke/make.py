@@ -15,7 +15,7 @@ from agon.conf import load, settings_of
 from agon.games.tables import games_table
 from agon.games.tradecraft import Call
 from agon.plan import Match, Seat
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 from agon.turns import read, read_games, write, write_games
 from agon_papers.counterfactual.cells import MODELS
 
@@ -35,7 +35,7 @@ def trading(game=None):
     match = Match("bungling", f"{5:016x}", 5, game, (Seat("bungling", bungling),) * game.seats, 0, "smoke")
     path = ROOT / "tests/smoke/tradecraft_viewer.parquet"
     write_games(games_table([game], [settings_of("game", "tradecraft/minecraft-01")]), path)
-    write(table([(match, play_now(match))]), path)
+    write(turns_table([(match, play_now(match))]), path)
 
 
 def sample(turns, source, path):

@@ -7,7 +7,7 @@ import pytest
 from agon import AgonError
 from agon.conf import load
 from agon.plan import plan
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 from agon_twins import records as twins
 
 DICE = np.random.default_rng(1)
@@ -122,7 +122,9 @@ def played(agent):
         {"games": games[:4], "seats": [[agent], ["tit_for_tat"]]},
         {"games": games[4:], "seats": [["uniform"]] * 3},
     ]
-    turns = table([(match, play_now(match)) for match in plan({"name": "t", "repetitions": 1, "pairings": matches})])
+    turns = turns_table(
+        [(match, play_now(match)) for match in plan({"name": "t", "repetitions": 1, "pairings": matches})]
+    )
     return turns.assign(model=turns.model.astype(object).where(turns.seat.ne(0), "m"))
 
 

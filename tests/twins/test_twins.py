@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from agon import ROOT, AgonError
 from agon.agents import seat_dice
 from agon.agents.scripts import anything, reference
-from agon.agents.telling import told
+from agon.agents.telling import observation_text
 from agon.cli import main
-from agon.conf import built, load, settings_of
+from agon.conf import build, load, settings_of
 from agon.games import Choice
 from agon.games.base import Event
 from agon.games.matrix.scripts import always, best_reply_to_last, favourite_equilibrium, remembered, tit_for_tat
@@ -28,7 +28,7 @@ from agon.games.tables import games_table
 from agon.loop import total
 from agon.plan import plan
 from agon.play import play
-from agon.replay import games_of, one_match, replayed
+from agon.replay import games_of, one_match, replay_match
 from agon_twins.certificates import all_certificates, certificate, check, solution_changes, solutions
 from agon_twins.family import of_family
 from agon_twins.invariance import PLAYERS as KNOWN
@@ -91,10 +91,10 @@ def test_whole_words_are_exchanged(text, said):
 
 def test_a_twin_of_conf_is_asked_in_its_own_words():
     view = (game := load("game", "pd~amber")).observe(game.start(seat_dice(0, -1)), 0)
-    said = told(view)
+    said = observation_text(view)
     assert "if you choose amber and the other player chooses slate, you get 1" in said
     assert not any(word in said for word in AMBER)
-    assert said == Words(tuple(AMBER.items())).forth(told(PD.observe(PD.start(seat_dice(0, -1)), 0)))
+    assert said == Words(tuple(AMBER.items())).forth(observation_text(PD.observe(PD.start(seat_dice(0, -1)), 0)))
 
 
 def test_a_twin_is_played_and_paid_as_its_original():
@@ -165,9 +165,9 @@ def test_what_is_no_twin_of_conf_is_said_in_a_line(name, line):
 @pytest.mark.parametrize("name", ["prisoner3/01~glim", "chameleon/01-crowd~heron~seated"])
 def test_a_twin_in_which_everybody_speaks_is_the_twin_of_such_a_game(name):
     game = load("game", name)
-    alone = game.everybody
+    alone = game.without_tested
     assert game.tested and not alone.tested and alone.variant == game.variant
-    assert alone.beneath.tested == () and alone == replace(game, of=game.of.everybody)
+    assert alone.beneath.tested == () and alone == replace(game, of=game.of.without_tested)
 
 
 # --- what cannot be a twin is not made
@@ -293,7 +293,7 @@ def test_a_strangers_game_has_twins_by_a_file_of_settings_alone(tmp_path):
 
 def test_a_strangers_game_is_told_in_other_words(auction):
     game = twin(auction, "x", **OF_STRANGER[3])
-    said = told(game.observe(game.start(seat_dice(1, -1)), 0))
+    said = observation_text(game.observe(game.start(seat_dice(1, -1)), 0))
     assert "# Rules\nAn old house is cleared. All amounts are multiples of 10.\n" in said
     assert "from 1 to 200 cents" in said and "points" not in said and "from 0 to 200" in said
 
@@ -669,7 +669,7 @@ def test_payoffs_among_facts_are_scaled_as_payoffs_and_amounts_as_amounts():
 
 def test_a_model_is_told_of_a_near_twin_what_is_true_of_it():
     game = load("game", "chameleon/01-crowd~caught_wins")
-    said = told(game.observe(game.start(seat_dice(0, -1)), 1))
+    said = observation_text(game.observe(game.start(seat_dice(0, -1)), 1))
     assert "guesses wrong: the others get 0 credits each, the chameleon 2" in said
 
 
@@ -684,7 +684,7 @@ def test_a_recipe_of_a_near_twin_is_the_games_own():
 def test_recipes_that_cannot_be_are_refused(recipes):
     settings = settings_of("game", "tradecraft/minecraft-01")
     with pytest.raises(ValueError, match="ruleset minecraft has no"):
-        built(settings | {"recipes": recipes})
+        build(settings | {"recipes": recipes})
 
 
 def test_pays_of_outcomes_that_are_none_are_refused():
@@ -699,7 +699,7 @@ def test_an_experiment_plays_twins_and_its_records_are_replayed(tmp_path):
     found = {(game.name, game.variant) for game in games_of(table)}
     assert found == {("pd", "default"), ("pd", "default~amber"), ("pd", "default~hunt~amber")}
     for match in turns.match.unique():
-        assert len(replayed(one_match(turns, match), table).steps) == PD.rounds
+        assert len(replay_match(one_match(turns, match), table).steps) == PD.rounds
 
 
 # --- what players do in twins

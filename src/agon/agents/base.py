@@ -44,7 +44,7 @@ class Reply:
     """Further facts about the answer, as JSON values, for the turns' column `detail`."""
 
 
-def spent(replies: Sequence[Reply], at_once: bool = False) -> dict[str, Any]:
+def total_cost(replies: Sequence[Reply], at_once: bool = False) -> dict[str, Any]:
     """The total cost of several replies, as fields of one reply: tokens, seconds, and whether all came from records.
 
     Replies that were asked `at_once` take the seconds of the slowest. Replies without an attempt do not count.

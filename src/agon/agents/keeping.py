@@ -144,7 +144,7 @@ class BudgetedModel:
         )
 
 
-def measured(model: Answering) -> Answering:
+def limit_context(model: Answering) -> Answering:
     """The model with its limit of tokens enforced, if the limit is known."""
     room: int | None = getattr(model, "room", None)
     return model if room is None else BudgetedModel(model, room)

@@ -6,12 +6,21 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from agon.agents.base import Place, Reply, times_asked
-from agon.agents.keeping import Full, RoundStart, drop_before, keeps_of, measured, overflow_of, rebuild, shift_starts
+from agon.agents.keeping import (
+    Full,
+    RoundStart,
+    drop_before,
+    keeps_of,
+    limit_context,
+    overflow_of,
+    rebuild,
+    shift_starts,
+)
 from agon.agents.prompts import Prompts, prompts, template_of
 from agon.agents.reads import FREE, AnswerFormat, ParsedAnswer, Weighed, explain_refusal, reads_of
 from agon.games import Dice, Observation
 from agon.games.base import Times
-from agon.games.pages import aids_told, known_aids
+from agon.games.pages import aids_as_text, check_aids
 from agon.games.spaces import Text
 from agon.models import Answer, Answering, CallFailed, Message, Request, TooLong, extend
 from agon.models.ends import CUT
@@ -86,7 +95,7 @@ class LLM:
             raise ValueError(f"attempts is {attempts}; it must be a whole number of at least 1")
         if on_invalid not in ("forfeit", "random_legal"):
             raise ValueError(f"on_invalid is {on_invalid!r}; it must be forfeit or random_legal")
-        self.place, self.model = place, measured(place.model)
+        self.place, self.model = place, limit_context(place.model)
         self.keeps, self.overflow, self.cut_off = keeps_of(keeps), overflow_of(overflow), cut_off_of(cut_off)
         self.style, self.attempts, self.on_invalid, self.folder = style, attempts, on_invalid, folder
         self.answer_tokens, self.aids, self.reads = answer_tokens, tuple(aids), reads_of(reads)
@@ -116,7 +125,7 @@ class LLM:
         **_: Any,
     ) -> Prompts:
         """The prompts of an agent with these settings in a game. Raises AgonError for aids that the game does not have."""
-        known_aids(game, aids)
+        check_aids(game, aids)
         return prompts(template_of(game, folder), style, reads_of(reads).guide, keeps_of(keeps).summary is not None)
 
     @staticmethod
@@ -155,7 +164,7 @@ class LLM:
         if self.keeps.rounds:
             async with self._shortening:  # several drafts may be asked for at once
                 await self._shorten(view, texts, self.keeps.rounds)
-        aids = aids_told(view, self.aids)
+        aids = aids_as_text(view, self.aids)
         news = f"\n\n# To help you\n{aids}" if aids and aids != self.aids_text else ""
         instructions = self.reads.told(texts.reads, view.legal)
         messages = extend(
@@ -202,7 +211,7 @@ class LLM:
         )
         system, self.notes = self.messages[0].text, {"left_out": stays - 1}
         if texts.keeps:
-            question = extend(self.messages[:stays], "user", texts.keeps.rendered("sum_up", self.keeps.summary))
+            question = extend(self.messages[:stays], "user", texts.keeps.render("sum_up", self.keeps.summary))
             summary_view = view._replace(phase="summary", legal=Text(2000))
             sample = f"{self.place.match}/{self.place.seat}/{self.turns}.summary"
             try:
@@ -213,7 +222,7 @@ class LLM:
                 if answer.ended in CUT and self.cut_off == "void":
                     self.notes |= {"summary_failed": f"it was {CUT[answer.ended]}"}
                 else:
-                    system = texts.system(view) + texts.keeps.rendered("before", answer.text)
+                    system = texts.system(view) + texts.keeps.render("before", answer.text)
             except CallFailed as failure:
                 self.notes |= {"summary_failed": str(failure)}
         self.messages = rebuild((self.messages[0]._replace(text=system), *self.messages[stays:]))
@@ -234,7 +243,7 @@ class LLM:
                 self.round_starts = (*self.round_starts, RoundStart(view.round, max(1, len(self.messages))))
             if draft.cut > 1:
                 self.round_starts = shift_starts(self.round_starts, draft.cut) or (RoundStart(view.round, 1),)
-            self.messages, self.since, self.aids_text = draft.messages, len(view.past), aids_told(view, self.aids)
+            self.messages, self.since, self.aids_text = draft.messages, len(view.past), aids_as_text(view, self.aids)
             if not self.keeps.unreadable and len(self.messages) > place + 2:
                 last = self.messages[-1] if draft.reply.action is not None else Message("assistant", NO_ANSWER, "", "")
                 self.messages = extend(self.messages[: place + 1], "assistant", last.text, last.opaque)

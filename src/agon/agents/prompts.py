@@ -17,7 +17,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from agon.errors import AgonError
 from agon.games import Game, Observation
 from agon.games.base import families
-from agon.paths import input_path, shown
+from agon.paths import display_path, input_path
 
 OWN = Path(__file__).with_name("prompts")
 SYSTEMS = 1000
@@ -52,11 +52,11 @@ class Template:
                 names = f"{', '.join(macros[:-1])} and {macros[-1]}"
                 raise AgonError(f"prompt {self.path} has no macro {macro}: it needs {names}")
 
-    def rendered(self, macro: str, *values: object) -> str:
+    def render(self, macro: str, *values: object) -> str:
         """The text of a macro for some values. A view among them may have its own wording."""
         view = next((value for value in values if isinstance(value, Observation)), None)
         if view is not None and view.wording is not None:
-            return view.wording(functools.partial(self.rendered, macro), *values)
+            return view.wording(functools.partial(self.render, macro), *values)
         try:
             return str(self._macros[macro](*values))
         except Exception:
@@ -98,20 +98,20 @@ class Prompts(Template):
         try:
             text = self._systems.get(view)
         except TypeError:  # the rules cannot be hashed
-            return self.rendered("system", view, self._style)
+            return self.render("system", view, self._style)
         if text is None:
             if len(self._systems) >= SYSTEMS:
                 self._systems.clear()
-            text = self._systems[view] = self.rendered("system", view, self._style)
+            text = self._systems[view] = self.render("system", view, self._style)
         return text
 
     def turn(self, view: Observation, since: int) -> str:
         """The news since event `since` of the view's past, and the question."""
-        return self.rendered("turn", view, since)
+        return self.render("turn", view, since)
 
     def again(self, fault: str, view: Observation) -> str:
         """The question once more, with the fault of the last answer."""
-        return self.rendered("again", fault, view)
+        return self.render("again", fault, view)
 
 
 @functools.cache
@@ -184,7 +184,7 @@ def _blame(path: str) -> Iterator[None]:
     except jinja2.TemplateNotFound as error:
         raise AgonError(f"prompt {path}: there is no template {error.name}") from None
     except jinja2.TemplateSyntaxError as error:
-        at = shown(Path(error.filename)) if error.filename else path
+        at = display_path(Path(error.filename)) if error.filename else path
         raise AgonError(f"prompt {at}: {error.message} (line {error.lineno})") from None
     except Exception as error:  # a template may do anything
         raise AgonError(f"prompt {path}: {' '.join(str(error).split())}") from None
@@ -236,11 +236,11 @@ def _folder(folder: str) -> Path:
 
 def _look_up(source: Source) -> str:
     """The path of a template, for messages. Raises AgonError where there is none, or it is no text."""
-    folders = " or ".join(map(shown, source.folders))
+    folders = " or ".join(map(display_path, source.folders))
     nearest = next((folder for folder in source.folders if (folder / source.file).is_file()), Path())
-    with _blame(shown(nearest / source.file)):
+    with _blame(display_path(nearest / source.file)):
         try:
             loader: Any = _environment(source.folders, source.sandboxed).loader
-            return shown(Path(loader.get_source(_environment(source.folders, source.sandboxed), source.file)[1]))
+            return display_path(Path(loader.get_source(_environment(source.folders, source.sandboxed), source.file)[1]))
         except jinja2.TemplateNotFound:
             raise AgonError(f"there is no prompt {source.file} in {folders}") from None

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import msgspec
 
 from agon.agents.prompts import Template
-from agon.errors import AgonError, fault_of
+from agon.errors import AgonError, describe_fault
 from agon.games import Dice
 from agon.games.reading import read
 from agon.games.schemas import (
@@ -19,11 +19,11 @@ from agon.games.schemas import (
     THOUGHT,
     Schema,
     answer_schema,
+    describe_schema,
+    limit_texts,
     object_of,
     read_answer,
-    read_called,
-    shortened,
-    worded,
+    read_call,
 )
 from agon.games.spaces import Space
 from agon.models import Answer
@@ -85,13 +85,13 @@ class Constrained(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
         return {"schema": answer_schema(self._short(space.schema()), self.thought)}
 
     def _short(self, schema: Schema) -> Schema:
-        return schema if self.text is None else shortened(schema, self.text)
+        return schema if self.text is None else limit_texts(schema, self.text)
 
     def told(self, texts: Template | None, space: Space) -> str:
         """The schema in words."""
         assert texts is not None
-        parts = {name: worded(part, 1) for name, part in self.asked(space)["schema"]["properties"].items()}
-        return "\n\n" + texts.rendered("constrained", parts.get(THOUGHT), parts[ACTION])
+        parts = {name: describe_schema(part, 1) for name, part in self.asked(space)["schema"]["properties"].items()}
+        return "\n\n" + texts.render("constrained", parts.get(THOUGHT), parts[ACTION])
 
     def read(self, answer: Answer, space: Space, dice: Dice | None) -> ParsedAnswer:
         """The action in an answer, and its reasoning."""
@@ -119,11 +119,11 @@ class Called(Constrained, frozen=True, forbid_unknown_fields=True, tag="called",
     def told(self, texts: Template | None, space: Space) -> str:
         """The tools by name."""
         assert texts is not None
-        return "\n\n" + texts.rendered("called", list(space.as_tools()))
+        return "\n\n" + texts.render("called", list(space.as_tools()))
 
     def read(self, answer: Answer, space: Space, dice: Dice | None) -> ParsedAnswer:
         """The action in the call, and its reasoning."""
-        reading = read_called(answer.text, space)
+        reading = read_call(answer.text, space)
         return ParsedAnswer(
             answer.text, reading.action, reading.fault, {"thought": [reading.note]} if reading.note else None
         )
@@ -140,7 +140,7 @@ class Weighed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="weig
 
     def fault(self, space: Space) -> str:
         """Why the actions cannot be weighed. Empty where they can."""
-        actions, most = space.listed(), MOST_OPTIONS[self.labels]
+        actions, most = space.enumerate(), MOST_OPTIONS[self.labels]
         if actions is not None and len(actions) <= most:
             return ""
         amount = "more actions than can be listed" if actions is None else f"{len(actions)} actions"
@@ -150,14 +150,14 @@ class Weighed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="weig
         """The legal actions. Raises AgonError where there are too many."""
         if fault := self.fault(space):
             raise AgonError(fault)
-        return space.listed() or ()
+        return space.enumerate() or ()
 
     def options(self, space: Space) -> tuple[str, ...]:
         """The weighed answers, one for each legal action."""
         actions = self.actions(space)
         if self.labels == "letters":
             return tuple(ascii_uppercase[: len(actions)])
-        return tuple(f"[move] {space.spelled(action)}" for action in actions)
+        return tuple(f"[move] {space.format(action)}" for action in actions)
 
     def asked(self, space: Space) -> dict[str, Any]:
         """The weighed answers, as a request's options."""
@@ -168,8 +168,8 @@ class Weighed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="weig
         if self.labels == "words":
             return ""
         assert texts is not None
-        moves = [space.spelled(action) for action in self.actions(space)]
-        return "\n\n" + texts.rendered("letters", list(zip(self.options(space), moves, strict=True)))
+        moves = [space.format(action) for action in self.actions(space)]
+        return "\n\n" + texts.render("letters", list(zip(self.options(space), moves, strict=True)))
 
     def read(self, answer: Answer, space: Space, dice: Dice | None) -> ParsedAnswer:
         """The action. `detail` has the `chances` of all actions, as pairs [action, probability] that sum to 1.
@@ -180,7 +180,7 @@ class Weighed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="weig
         actions, options = self.actions(space), self.options(space)
         if len(answer.weights) != len(actions):
             raise AgonError(f"there are {len(answer.weights)} log-probabilities for {len(actions)} actions")
-        chances = normalised(answer.weights)
+        chances = softmax(answer.weights)
         place = chances.index(max(chances)) if self.takes == "best" or dice is None else draw_index(chances, dice)
         detail = {
             "chances": [[action, chance] for action, chance in zip(actions, chances, strict=True)],
@@ -200,7 +200,9 @@ def reads_of(given: object) -> AnswerFormat:
     try:
         return msgspec.convert({"way": given} if isinstance(given, str) else given, AnswerFormat)
     except msgspec.ValidationError as error:
-        raise AgonError(f"reads is {given!r}: {fault_of(error)}; it is free, constrained, called or weighed") from None
+        raise AgonError(
+            f"reads is {given!r}: {describe_fault(error)}; it is free, constrained, called or weighed"
+        ) from None
 
 
 def format_of_beliefs(reads: AnswerFormat) -> AnswerFormat:
@@ -221,7 +223,7 @@ def explain_refusal(reads: AnswerFormat, model: Any) -> str:
     )
 
 
-def normalised(weights: Sequence[float]) -> list[float]:
+def softmax(weights: Sequence[float]) -> list[float]:
     """Probabilities that sum to 1, from log-probabilities (softmax)."""
     greatest = max(weights)
     powers = [exp(weight - greatest) for weight in weights]

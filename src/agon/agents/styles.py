@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from agon.agents.base import Place, Reply, spent, together
+from agon.agents.base import Place, Reply, together, total_cost
 from agon.agents.llm import LLM
 from agon.agents.prompts import Prompts
 from agon.agents.reads import Weighed, reads_of
@@ -68,5 +68,5 @@ class SelfConsistency:
         return replace(
             self.agent.take(chosen, view, dice),
             attempts=sum(draft.reply.attempts for draft in drafts),
-            **spent([draft.reply for draft in drafts], at_once=True),
+            **total_cost([draft.reply for draft in drafts], at_once=True),
         )

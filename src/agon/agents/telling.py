@@ -16,7 +16,7 @@ LINE = 3_000
 """The most characters of one line in a text that is cut."""
 
 
-def told(view: Observation, asked: bool = True, reach: int | None = None, ascii_only: bool = False) -> str:
+def observation_text(view: Observation, asked: bool = True, reach: int | None = None, ascii_only: bool = False) -> str:
     """An observation as text, from the game's own prompts: the rules, the history, and the question if the seat is `asked`.
 
     `reach`: the most characters. A longer text loses the beginning of its history. `ascii_only`: see `in_ascii`.
@@ -50,7 +50,7 @@ def _last_lines(text: str, limit: int) -> str:
     return "\n".join([CUT, *reversed(lines)])
 
 
-def answered(text: object, legal: Space) -> Reading:
+def parse_reply(text: object, legal: Space) -> Reading:
     """Parses the action in a seat's answer. It follows [move], as the prompt says, or is the whole answer.
 
     In a game that is played by calls of tools it is the one JSON object with the key "tool".
@@ -65,7 +65,7 @@ def answered(text: object, legal: Space) -> Reading:
 
 def teller(view: Observation, dice: Dice, *, answer: Callable[[str], str]) -> object:
     """A script that asks a function from text to text. An unreadable answer gives no action (None)."""
-    return answered(answer(told(view)), view.legal).action
+    return parse_reply(answer(observation_text(view)), view.legal).action
 
 
 def in_ascii(text: str) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from agon.errors import AgonError, count
 from agon.models import recording
-from agon.paths import shown
+from agon.paths import display_path
 from agon.turns import CUT, action_of
 
 Rows = list[dict[str, Any]]
@@ -34,7 +34,7 @@ def jsonl(turns: pd.DataFrame, folder: Path, replace: bool = False) -> int:
     others = set(folder.glob("*.jsonl")) - set(paths.values())
     older = {path for path in others if _experiment_of(path) in set(turns.experiment)}
     if others - older or (older and not replace):
-        fault = f"{shown(folder)} holds {count(len(others), 'other match')}"
+        fault = f"{display_path(folder)} holds {count(len(others), 'other match')}"
         remedy = "empty it" if others - older else "--force deletes them"
         raise AgonError(f"{fault}: {remedy}, or name another folder with --out")
     try:
@@ -49,7 +49,7 @@ def jsonl(turns: pd.DataFrame, folder: Path, replace: bool = False) -> int:
             text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
             paths[rows[0]["match"]].write_text(text, encoding="utf-8")
     except OSError as error:
-        raise AgonError(f"{shown(folder)} cannot be written: {error.strerror or error}") from None
+        raise AgonError(f"{display_path(folder)} cannot be written: {error.strerror or error}") from None
     return len(paths)
 
 
@@ -104,7 +104,7 @@ class Line(recording.Line):
     asked: str = ""
 
 
-class Recorded:
+class Prompts:
     """The messages of a recording, from which the prompt of every exchange is put together."""
 
     def __init__(self, folder: Path) -> None:
@@ -122,7 +122,7 @@ class Recorded:
                     line = decode(raw)
                 except msgspec.DecodeError as error:
                     raise AgonError(
-                        f"{shown(folder / recording.FILE)} is damaged in line {number} ({error}): restore it (dvc checkout)"
+                        f"{display_path(folder / recording.FILE)} is damaged in line {number} ({error}): restore it (dvc checkout)"
                     ) from None
                 if line.message:
                     self.messages[line.message] = line

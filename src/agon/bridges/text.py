@@ -15,7 +15,7 @@ from gymnasium.spaces import Text
 from pettingzoo import AECEnv
 
 from agon.agents import Script, seat_dice
-from agon.agents.telling import answered, in_ascii, told
+from agon.agents.telling import in_ascii, observation_text, parse_reply
 from agon.bridges.gymnasium import OneSeat, Seats
 from agon.errors import AgonError
 from agon.games import Game, IllegalAction
@@ -112,7 +112,9 @@ class TextMatch(Seats, AECEnv):  # type: ignore[misc]
         if not asked:
             lines.append("You are not asked just now." if self._asked else "The match is over.")
         head = in_ascii("".join(f"{line}\n\n" for line in lines))
-        return Observed(head + told(self.game.observe(self.state, seat), asked, REACH - len(head), ascii_only=True))
+        return Observed(
+            head + observation_text(self.game.observe(self.state, seat), asked, REACH - len(head), ascii_only=True)
+        )
 
     def render(self) -> str:
         """What the agent whose turn it is sees."""
@@ -129,7 +131,7 @@ class TextMatch(Seats, AECEnv):  # type: ignore[misc]
             self._was_dead_step(action)
             return
         seat = self.seat
-        found, fault, _ = answered(action, self._asked[seat].legal)
+        found, fault, _ = parse_reply(action, self._asked[seat].legal)
         if found is None:
             self._missed(seat, fault)
             if self._misses[seat] < self.attempts:

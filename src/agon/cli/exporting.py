@@ -7,7 +7,7 @@ import click
 from agon.cli import options
 from agon.cli.places import outside_data, own_folder, transcript_of
 from agon.errors import count
-from agon.paths import shown
+from agon.paths import display_path
 
 
 @click.command()
@@ -26,4 +26,4 @@ def export(experiment: str, out: str | None, force: bool) -> None:
     name = out or f"exports/{experiment}"
     folder = outside_data(name)
     own_folder(name, {path.name for path in folder.glob("*.jsonl")}, force)
-    click.echo(f"{shown(folder)}: {count(jsonl(turns, folder, force), 'match')}")
+    click.echo(f"{display_path(folder)}: {count(jsonl(turns, folder, force), 'match')}")

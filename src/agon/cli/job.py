@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agon.cli.places import Settings
-from agon.paths import ROOT, SHIPPED, text_of
+from agon.paths import ROOT, SHIPPED, read_text_file
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -42,7 +42,7 @@ class Job(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the file of settings as it is."""
-        formatter.write(f"\nSettings (conf/agon.yaml):\n\n{text_of(SHIPPED / 'conf/agon.yaml')}")
+        formatter.write(f"\nSettings (conf/agon.yaml):\n\n{read_text_file(SHIPPED / 'conf/agon.yaml')}")
 
     def _start(self, words: Sequence[str], cfg: str | None, info: str | None, multirun: bool, **options: object) -> int:
         if ROOT not in (here := Path.cwd(), here.resolve()):
@@ -72,11 +72,20 @@ def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequen
     import hydra
     from hydra.errors import HydraException
 
-    from agon.conf import FAULTS, MAIN, PRIMARY, VERSION, checked, explained, search_project, without_environment
+    from agon.conf import (
+        FAULTS,
+        MAIN,
+        PRIMARY,
+        VERSION,
+        check_settings,
+        explain_error,
+        search_project,
+        without_environment,
+    )
 
     def job(composed: DictConfig) -> None:
         try:
-            run(checked(composed))
+            run(check_settings(composed))
         except Exception as error:
             raise _Ended(error) from error
 
@@ -88,7 +97,7 @@ def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequen
         with without_environment():
             hydra.main(str(MAIN), PRIMARY, VERSION)(job)()
     except (HydraException, *FAULTS) as error:
-        raise explained(error) from error
+        raise explain_error(error) from error
     except _Ended as ended:
         raise ended.error from None
     finally:

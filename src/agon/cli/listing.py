@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import click
 
 from agon.errors import AgonError, visible
-from agon.paths import input_files, shown, text_of
+from agon.paths import display_path, input_files, read_text_file
 
 
 def _kinds(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
@@ -38,21 +38,21 @@ def list_(kinds: Sequence[str]) -> None:
 
 def listed(kind: str) -> list[tuple[str, ...]]:
     """The names of a kind, with a line on each. Raises AgonError for an unknown kind."""
-    from agon.conf import LISTED, about, names, offered
+    from agon.conf import LISTED, describe_file, names, suggest
 
     if kind not in LISTED:
-        raise AgonError(f"{kind!r} cannot be listed: {offered(kind, LISTED)}")
+        raise AgonError(f"{kind!r} cannot be listed: {suggest(kind, LISTED)}")
     if kind == "metrics":
-        from agon.scores import known
+        from agon.scores import all_metrics
 
-        return [(metric.name, f"{metric.games}:", metric.gives) for metric in known()]
+        return [(metric.name, f"{metric.games}:", metric.gives) for metric in all_metrics()]
     if kind == "notebooks":
-        cells = {path.stem: json.loads(text_of(path))["cells"] for path in input_files("notebooks", "*.ipynb")}
+        cells = {path.stem: json.loads(read_text_file(path))["cells"] for path in input_files("notebooks", "*.ipynb")}
         return [
             (name, "".join(notebook_cells[0]["source"][:1]).strip("# \n")) for name, notebook_cells in cells.items()
         ]
     group = kind.removesuffix("s")
-    rows = [(name, about(group, name)) for name in names(group)]
+    rows = [(name, describe_file(group, name)) for name in names(group)]
     return rows + (_tables_without_experiment({name for name, _ in rows}) if kind == "experiments" else [])
 
 
@@ -62,7 +62,7 @@ def _tables_without_experiment(experiments: Collection[str]) -> list[tuple[str, 
 
     use = "for compare, rate, export and notebooks (no file in conf/experiment)"
     tables = [path for path in input_files("transcripts", "*.parquet") if not path.stem.endswith(".games")]
-    descriptions = {path.stem: f"the turns of {shown(path)}, {use}" for path in tables}
+    descriptions = {path.stem: f"the turns of {display_path(path)}, {use}" for path in tables}
     for source in recorded_games():
         descriptions[source] = f"recorded games that `agon ingest source={source}` reads, {use}"
     return [(name, description) for name, description in descriptions.items() if name not in experiments]

@@ -12,7 +12,7 @@ import click
 
 from agon.cli import options
 from agon.errors import AgonError
-from agon.paths import in_project, shown
+from agon.paths import display_path, in_project
 
 
 @click.command()
@@ -54,13 +54,13 @@ def notebook(name: str, parameters: Sequence[str], run: str | None, force: bool)
     has its parameters. Others, PARAMETER=VALUE, need a name: --run RUN writes all of it below runs/RUN/. A run that is there is
     made again with --force. Of a study, study=NAME, the run is called NAME, and is made again whenever it is asked for.
     """
-    from agon.conf import name_now, renaming_told
+    from agon.conf import current_name, renaming_notes
     from agon.notebook import execution
 
     name = name.removeprefix("notebooks/").removesuffix(".ipynb")
-    for line in renaming_told("notebook", [name]):
+    for line in renaming_notes("notebook", [name]):
         click.echo(line, err=True)
-    name = name_now("notebook", name)
+    name = current_name("notebook", name)
     study = dict(word.partition("=")[::2] for word in parameters).get("study", "")
     force = force or bool(study and not run)
     run = run or study
@@ -77,7 +77,7 @@ def notebook(name: str, parameters: Sequence[str], run: str | None, force: bool)
     changes = [in_project(settings["out"]) / part for part in execution.PARTS] if again and "out" in settings else []
     with _set_aside([folder] if run and not folder.exists() else changes):
         page = execution.run(name, settings, folder)
-    click.echo(shown(page))
+    click.echo(display_path(page))
 
 
 @contextmanager

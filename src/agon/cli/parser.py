@@ -20,8 +20,8 @@ from typing import Any
 import click
 
 from agon.cli.job import Job
-from agon.errors import AgonError, stopped, visible
-from agon.paths import CODE, CONFIG, MARK, STRANGE, shown
+from agon.errors import AgonError, interruption_message, visible
+from agon.paths import CODE, CONFIG, MARK, STRANGE, display_path
 
 
 def _family_modules() -> Iterator[str]:
@@ -93,9 +93,9 @@ class Verbs(click.Group):
         name, *words = args
         if not ctx.resilient_parsing:
             if (verb := self.get_command(ctx, name)) is None:
-                from agon.conf import offered
+                from agon.conf import suggest
 
-                suggestions = "; ".join([offered(name, self.list_commands(ctx)), *_all_verbs()[1]])
+                suggestions = "; ".join([suggest(name, self.list_commands(ctx)), *_all_verbs()[1]])
                 raise click.UsageError(f"there is no command {name!r}: {suggestions} (agon --help)")
             if name != "new" and not {"-h", "--help"} & {*words}:
                 _require_project()
@@ -107,7 +107,7 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx) or 0
         except KeyboardInterrupt:
-            return _report_error(stopped([ctx.invoked_subcommand or ""]), 130)
+            return _report_error(interruption_message([ctx.invoked_subcommand or ""]), 130)
         except (SystemExit, GeneratorExit) as error:  # a reader's own code may raise anything
             raise RuntimeError(f"{error!r} was raised while {ctx.invoked_subcommand} ran") from error
 
@@ -164,7 +164,7 @@ def main(words: Sequence[str] | None = None) -> int:
         hint = f"({error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
         return _report_error(" ".join([*error.format_message().split(), hint]).rstrip(), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        return _report_error(stopped(words), 130)
+        return _report_error(interruption_message(words), 130)
     except Exception as error:
         if "--debug" in words:
             raise
@@ -176,13 +176,13 @@ def _describe_error(error: Exception) -> str:
     if isinstance(error, AgonError):
         return str(error)
     if isinstance(error, OSError) and error.filename:
-        name = shown(Path(os.fsdecode(error.filename)))
+        name = display_path(Path(os.fsdecode(error.filename)))
         return f"{name}: {error.strerror}: mend this, and give the same command again (agon --debug shows where)"
     if isinstance(error, OSError) and error.errno == ENOSPC:
         return "the disk is full: make room, and give the same command again"
     text = " ".join(str(error).split())
     if not text and (frames := extract_tb(error.__traceback__)):
-        text = f"{frames[-1].line} in {shown(Path(frames[-1].filename))}, line {frames[-1].lineno}"
+        text = f"{frames[-1].line} in {display_path(Path(frames[-1].filename))}, line {frames[-1].lineno}"
     return f"{type(error).__name__}: {text} (agon --debug shows where)"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agon.errors import AgonError, visible
-from agon.paths import ROOT, SHIPPED, in_project, input_path, shown
+from agon.paths import ROOT, SHIPPED, display_path, in_project, input_path
 
 if TYPE_CHECKING:
     from agon.models import Model
@@ -30,13 +30,13 @@ ELSEWHERE = "name another place with --out, or say --force to write there all th
 
 def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
     """The experiment's name, its matches, their models, and the recording of these."""
-    from agon.conf import renaming_told
+    from agon.conf import renaming_notes
     from agon.ingest import SOURCES
     from agon.models.recording import Recording
     from agon.plan import agents_of, models_of, plan
 
     experiment = settings["experiment"]
-    for line in renaming_told("agent", agents_of(experiment)):
+    for line in renaming_notes("agent", agents_of(experiment)):
         click.echo(line, err=True)
     matches, models = plan(experiment, large=settings["large"]), models_of(experiment)
     name = experiment["name"]
@@ -75,13 +75,13 @@ def _require_own_name(name: str) -> None:
 
 def transcript_of(experiment: str) -> str:
     """Where an experiment's turns are. Raises AgonError where nothing is called so, in conf or in transcripts/."""
-    from agon.conf import names, offered, recorded_games
+    from agon.conf import names, recorded_games, suggest
 
     path = f"transcripts/{experiment}.parquet"
     known = {*names("experiment"), *recorded_games()}
     if experiment not in known and not (ROOT / path).exists():
         raise AgonError(
-            f"there is no experiment {experiment!r}: {offered(experiment, sorted(known), 'agon list experiments')}"
+            f"there is no experiment {experiment!r}: {suggest(experiment, sorted(known), 'agon list experiments')}"
         )
     return path
 
@@ -111,7 +111,7 @@ def turns_file(settings: Settings, name: str) -> Path:
     if not is_turns(out):
         raise AgonError(f"out={settings['out']} is there and is no turns table: name another file, or move it away")
     if others := sorted(experiments(out) - {name}):
-        raise AgonError(f"{shown(out)} holds turns of {', '.join(others)}, not of {name}: {OTHER}")
+        raise AgonError(f"{display_path(out)} holds turns of {', '.join(others)}, not of {name}: {OTHER}")
     return out
 
 

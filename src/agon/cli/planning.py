@@ -9,7 +9,7 @@ import click
 from agon.cli.places import Settings, experiment_of, say_cautions
 from agon.cli.words import bill_of, clock, number_of
 from agon.errors import count
-from agon.paths import ROOT, shown
+from agon.paths import ROOT, display_path
 
 
 def plan(settings: Settings) -> None:
@@ -38,7 +38,9 @@ def plan(settings: Settings) -> None:
         click.echo("all scripts: no calls, no cost")
         return
     if len(recording):
-        click.echo(f"recorded already: {count(len(recording), 'exchange')} in {shown(recording.path)}; what is left:")
+        click.echo(
+            f"recorded already: {count(len(recording), 'exchange')} in {display_path(recording.path)}; what is left:"
+        )
     if settings["batch"]:
         models = batched(models, Journal(recording.path.parent, recording.holds), click.echo)
     rows = estimates(matches, models, recording, Habits(ROOT / "data/recordings"))

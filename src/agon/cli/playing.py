@@ -16,7 +16,7 @@ from agon.cli.places import OTHER, Settings, experiment_of, lock_of, same_words,
 from agon.cli.words import bar_of, bill_of
 from agon.errors import AgonError, count, visible
 from agon.games.base import families
-from agon.paths import CODE, ROOT, input_path, shown
+from agon.paths import CODE, ROOT, display_path, input_path
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -40,7 +40,7 @@ def play(settings: Settings) -> None:
     from agon.play import play as play_matches
     from agon.record.estimate import estimates
     from agon.record.habits import Habits
-    from agon.record.misfit import misfit
+    from agon.record.misfit import explain_cache_miss
     from agon.turns import in_cells, write, write_games
 
     name, matches, models, recording = experiment_of(settings)
@@ -60,7 +60,7 @@ def play(settings: Settings) -> None:
                     matches, journal, replayed, concurrency=at_once, tick=bar.update, lacking=incomplete
                 )
             except Unrecorded as error:
-                why = misfit(matches, models, recording)
+                why = explain_cache_miss(matches, models, recording)
                 price = bill_of(estimates(matches, models, recording, Habits(ROOT / "data/recordings")))
                 raise AgonError(
                     f"{error}: {why and f'{why}; '}`dvc pull data.dvc` fetches what was recorded; "
@@ -80,7 +80,7 @@ def play(settings: Settings) -> None:
         click.echo(f"PARTIAL: {len(incomplete):,} of {count(len(matches), 'match')} not recorded to the end:")
         _print_incomplete(incomplete, matches)
     complete = len(matches) - len(incomplete or ())
-    click.echo(f"{shown(out)}: {count(complete, 'match')}, {count(len(turns), 'turn')}{_describe_void(turns)}")
+    click.echo(f"{display_path(out)}: {count(complete, 'match')}, {count(len(turns), 'turn')}{_describe_void(turns)}")
 
 
 def _describe_void(turns: DataFrame) -> str:
@@ -98,11 +98,11 @@ def _describe_void(turns: DataFrame) -> str:
 
 def _mark_partial(turns: DataFrame, total: int, out: Path, force: bool) -> DataFrame:
     """The turns of a partial experiment, marked as such. Raises AgonError where `out` has a complete table."""
-    from agon.turns import marked_partial, partial, read
+    from agon.turns import mark_partial, partial, read
 
     if out.exists() and not force and not partial(read(out, ["experiment"])):
-        raise AgonError(f"{shown(out)} is of matches that are all whole: {OTHER}")
-    return marked_partial(turns, total)
+        raise AgonError(f"{display_path(out)} is of matches that are all whole: {OTHER}")
+    return mark_partial(turns, total)
 
 
 def _print_incomplete(incomplete: Sequence[Match], matches: Sequence[Match]) -> None:
@@ -162,6 +162,6 @@ def ingest(settings: Settings) -> int:
     write_games(games_table(variants, [settings_of("game", name) for name in names]), out)
     write(result.turns, out)
     click.echo(
-        f"{shown(out)}: {count(result.matches, 'match')}, {count(len(result.turns), 'turn')}; {count(len(result.bad), 'bad file')}"
+        f"{display_path(out)}: {count(result.matches, 'match')}, {count(len(result.turns), 'turn')}; {count(len(result.bad), 'bad file')}"
     )
     return 3 if result.bad else 0

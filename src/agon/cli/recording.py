@@ -14,7 +14,7 @@ import click
 from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
 from agon.cli.words import bar_of, bill_of
 from agon.errors import AgonError, count, visible
-from agon.paths import ROOT, shown
+from agon.paths import ROOT, display_path
 
 if TYPE_CHECKING:
     from agon.models.ledger import Ledger
@@ -42,7 +42,7 @@ def record(settings: Settings) -> int:
     from agon.record import record as record_matches
     from agon.record.estimate import estimates
     from agon.record.habits import Habits
-    from agon.record.misfit import misfit
+    from agon.record.misfit import explain_cache_miss
 
     name, matches, models, recording = experiment_of(settings)
     asking = [match for match in matches if any(seat.model for seat in match.seats)]
@@ -54,10 +54,10 @@ def record(settings: Settings) -> int:
     if not settings["batch"]:
         Journal(recording.path.parent, recording.holds).require_none_waiting()
     budget = Budget(**settings["budget"])
-    if why := misfit(asking, models, recording):
+    if why := explain_cache_miss(asking, models, recording):
         click.echo(f"note: {why}; all is asked anew")
     writer = Writer(recording, lock_of(name))
-    journal, failing = Journal(recording.path.parent, recording.holds), Failing(budget.spent)
+    journal, failing = Journal(recording.path.parent, recording.holds), FailureNotes(budget.spent)
     try:
         if settings["batch"]:
             models = batched(models, journal, click.echo)
@@ -76,15 +76,17 @@ def record(settings: Settings) -> int:
                 if not bar.disable:
                     _update_bar(bar, ledger, f"{matches_done['matches']:,}/{len(asking):,} matches")
 
-            halted = asyncio.run(watched(record_matches(asking, ledger, matches_at_once, tick), show_progress))
+            halted = asyncio.run(
+                await_with_progress(record_matches(asking, ledger, matches_at_once, tick), show_progress)
+            )
             show_progress()
     finally:
         writer.close(forgets=True)
         journal.close()
         if budget.spent.calls:
-            click.echo(recorded_now(recording, budget, failing.said))
+            click.echo(describe_spending(recording, budget, failing.said))
     if not budget.spent.calls:
-        click.echo(recorded_now(recording, budget))
+        click.echo(describe_spending(recording, budget))
     limits = ", ".join(f"budget.{name}={most:g}" for name, most in budget.most.items() if most is not None)
     click.echo(f"expected before: {bill_of(rows)}{limits and f', if {limits} allowed it'}")
     last = f", the last: {visible(ledger.answers.last)}" if ledger.answers.last else ""
@@ -110,7 +112,7 @@ def record(settings: Settings) -> int:
     return 0
 
 
-def recorded_now(recording: Recording, budget: Budget, said: str = "") -> str:
+def describe_spending(recording: Recording, budget: Budget, said: str = "") -> str:
     """The size of the recording, and the spending of this command. `said`: the last failure that was already printed."""
     spent, unknown = budget.spent, budget.unreported
     cached = (
@@ -126,13 +128,13 @@ def recorded_now(recording: Recording, budget: Budget, said: str = "") -> str:
         f", and for calls that did not say what they cost {unknown.tokens:,} tokens and {unknown.usd:,.4f} USD at most"
     )
     return (
-        f"{shown(recording.path)}: {count(len(recording), 'exchange')}; "
+        f"{display_path(recording.path)}: {count(len(recording), 'exchange')}; "
         f"{count(spent.calls, 'call')}, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
         f"{spent.usd:,.4f} USD{charged}{unpriced}{unreported if unknown.tokens else ''}; errors: {errors}"
     )
 
 
-async def watched(work: Awaitable[T], show: Callable[[], object]) -> T:
+async def await_with_progress(work: Awaitable[T], show: Callable[[], object]) -> T:
     """Awaits `work`, and calls `show` twice a second meanwhile."""
     import asyncio
 
@@ -148,7 +150,7 @@ async def watched(work: Awaitable[T], show: Callable[[], object]) -> T:
         watching.cancel()
 
 
-class Failing:
+class FailureNotes:
     """Prints that calls fail: once for every kind of failure, and if more fail, again after 1, 2, 4 ... minutes.
 
     With `once`, for use beside a bar that counts failures, it prints the first time alone.

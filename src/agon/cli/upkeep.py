@@ -13,7 +13,7 @@ import click
 from agon.cli import options
 from agon.errors import AgonError, count
 from agon.games.base import modules
-from agon.paths import ROOT, in_project, keep_file, shown
+from agon.paths import ROOT, display_path, in_project, write_file
 
 SETTINGS = "data/settings/magic"
 
@@ -68,8 +68,8 @@ def make_settings(
         if hasattr(makers[game], "chosen"):
             settings, note = makers[game].chosen(settings, topics, keep, matches)
         for number, setting in enumerate(settings, 1):
-            keep_file(target / f"{prefix}{number:02}.json", json.dumps(setting, indent=1) + "\n", force)
-        click.echo(f"{shown(target)}: {count(len(settings), 'setting')} {note}".rstrip())
+            write_file(target / f"{prefix}{number:02}.json", json.dumps(setting, indent=1) + "\n", force)
+        click.echo(f"{display_path(target)}: {count(len(settings), 'setting')} {note}".rstrip())
 
 
 def _makers() -> dict[str, Any]:

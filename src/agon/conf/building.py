@@ -1,4 +1,4 @@
-"""Games, agents and models, built as files in conf/ describe them; `agon.registry.located` says what `_target_` may name."""
+"""Games, agents and models, built as files in conf/ describe them; `agon.registry.locate` says what `_target_` may name."""
 
 import functools
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def load(group: str, name: str, conf: Path = CONF) -> Any:
     try:
         if "_target_" not in settings:
             raise AgonError("it has no _target_, which says what it is")
-        object_ = built(settings)
+        object_ = build(settings)
         if isinstance(object_, Game):
             _require_named(object_)
         if group == "game" and not isinstance(object_, Game):
@@ -29,20 +29,20 @@ def load(group: str, name: str, conf: Path = CONF) -> Any:
     return object_
 
 
-def built(settings: Any) -> Any:
+def build(settings: Any) -> Any:
     """The object that settings describe: `_target_` called with the rest or, with `_partial_: true`, a functools.partial of it.
 
     It builds the same as `hydra.utils.instantiate`, in a hundredth of the time: Hydra checks its policy at each call of a partial,
     and a script is called for every move. Raises AgonError for a target that conf may not name, and for settings that do not fit.
     """
     if isinstance(settings, list):
-        return [built(item) for item in settings]
+        return [build(item) for item in settings]
     if not isinstance(settings, dict):
         return settings
     if "_target_" not in settings:
-        return {key: built(value) for key, value in settings.items()}
+        return {key: build(value) for key, value in settings.items()}
     target, arguments = allowed_target(settings)
-    keywords = {key: built(value) for key, value in arguments.items()}
+    keywords = {key: build(value) for key, value in arguments.items()}
     return functools.partial(target, **keywords) if settings.get("_partial_") else target(**keywords)
 
 
@@ -60,10 +60,10 @@ def games(names_wanted: Sequence[str] | None = None) -> list[Game[Any]]:
     if names_wanted is None:
         compose_together({"game": names("game")})
         names_wanted = [name for name in names("game") if "settings" not in file_of("game", name, CONF)]
-    return distinct([load("game", name) for name in expand_settings(names_wanted)])
+    return require_distinct_games([load("game", name) for name in expand_settings(names_wanted)])
 
 
-def distinct(games: list[Game[Any]]) -> list[Game[Any]]:
+def require_distinct_games(games: list[Game[Any]]) -> list[Game[Any]]:
     """The same games. Raises AgonError when different ones have the same name and variant."""
     game_of_name: dict[tuple[str, str], Game[Any]] = {}
     for game in games:

@@ -13,11 +13,11 @@ import msgspec
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.resolvers import oc
 
-from agon.conf.files import CONF, OF_READER, find_families, name_now, names, offered, offered_of, reader_settings
+from agon.conf.files import CONF, OF_READER, current_name, find_families, names, reader_settings, suggest, suggest_file
 from agon.conf.gate import FAULTS, plain, reason
 from agon.conf.schema import Settings
-from agon.errors import AgonError, fault_of
-from agon.paths import ROOT, SHIPPED, shown, text_of
+from agon.errors import AgonError, describe_fault
+from agon.paths import ROOT, SHIPPED, display_path, read_text_file
 
 MAIN = SHIPPED / "conf"
 """The folder of agon's own conf. Hydra searches a project's conf before it."""
@@ -50,13 +50,13 @@ def _require_own_settings() -> None:
     A copy of agon's checkout, as `dvc exp run --temp` makes one, has the same conf/agon.yaml.
     """
     settings, hydra = CONF / "agon.yaml", CONF / "hydra"
-    same = settings.is_file() and text_of(settings) == text_of(SHIPPED / "conf/agon.yaml")
+    same = settings.is_file() and read_text_file(settings) == read_text_file(SHIPPED / "conf/agon.yaml")
     for hiding in [path for path in (settings, hydra) if path.exists() and not (same and path == settings)]:
         raise AgonError(f"conf/{hiding.name} would hide agon's own: what differs goes into conf/config.yaml")
     for path in CONF.rglob("*.yaml"):
-        if path.is_file() and not (same and path == settings) and _sets_hydra(text_of(path)):
+        if path.is_file() and not (same and path == settings) and _sets_hydra(read_text_file(path)):
             raise AgonError(
-                f"{shown(path)}: Hydra's own settings, and @package, are for the command line: take them out of the file"
+                f"{display_path(path)}: Hydra's own settings, and @package, are for the command line: take them out of the file"
             )
 
 
@@ -109,15 +109,15 @@ def compose(name: str | None, overrides: Sequence[str] = (), conf: Path = CONF) 
             if previous is not None:
                 GlobalHydra.instance().clear()
                 GlobalHydra.instance().initialize(previous)
-    raise explained(fault, conf) from fault
+    raise explain_error(fault, conf) from fault
 
 
 def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str, Any]:
     """The settings of a command: conf/agon.yaml, conf/config.yaml, and overrides in Hydra's syntax. Raises AgonError."""
-    return checked(compose(PRIMARY, overrides, conf), conf)
+    return check_settings(compose(PRIMARY, overrides, conf), conf)
 
 
-def checked(composed: DictConfig, conf: Path = CONF) -> dict[str, Any]:
+def check_settings(composed: DictConfig, conf: Path = CONF) -> dict[str, Any]:
     """Composed settings as plain data. Raises AgonError for values that do not fit `Settings`."""
     settings = plain(composed)
     if any(settings.get(name) != reader_settings(conf)[name] for name in OF_READER):
@@ -127,7 +127,7 @@ def checked(composed: DictConfig, conf: Path = CONF) -> dict[str, Any]:
     try:
         msgspec.convert(settings, Settings)
     except msgspec.ValidationError as error:
-        raise AgonError(f"the settings do not fit: {fault_of(error, Settings)}") from None
+        raise AgonError(f"the settings do not fit: {describe_fault(error, Settings)}") from None
     return settings
 
 
@@ -138,10 +138,10 @@ _FILES: dict[tuple[Path, str, str], dict[str, Any]] = {}
 def file_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
     """conf/`group`/`name`.yaml as Hydra composes it, as plain data. Raises AgonError."""
     find_families(conf)
-    name = name_now(group, name, conf)
+    name = current_name(group, name, conf)
     if (conf, group, name) not in _FILES:
         if name not in names(group, conf):
-            raise AgonError(f"there is no {group} {name!r} in conf/{group}: {offered_of(group, name, conf)}")
+            raise AgonError(f"there is no {group} {name!r} in conf/{group}: {suggest_file(group, name, conf)}")
         try:
             _compose_files([(group, name)], conf)
         except AgonError as error:
@@ -157,7 +157,7 @@ def forget_files() -> None:
 def compose_together(names_of_group: Mapping[str, Iterable[str]], conf: Path = CONF) -> None:
     """Composes files of conf/ (group -> names) together, which is quicker. An error in one is left to `file_of`, which names the file."""
     find_families(conf)
-    files = {(group, name_now(group, name, conf)) for group, names in names_of_group.items() for name in names}
+    files = {(group, current_name(group, name, conf)) for group, names in names_of_group.items() for name in names}
     with suppress(AgonError):
         _compose_files(sorted(file for file in files if (conf, *file) not in _FILES), conf)
 
@@ -171,7 +171,7 @@ def _compose_files(files: Sequence[tuple[str, str]], conf: Path) -> None:
         _FILES[conf, *file] = plain(composed[f"file{place}"])
 
 
-def explained(error: Exception, conf: Path = CONF) -> AgonError:
+def explain_error(error: Exception, conf: Path = CONF) -> AgonError:
     """An error of Hydra in one line: what is wrong, and the nearest name that exists."""
     from hydra.errors import MissingConfigException, OverrideParseException
 
@@ -184,7 +184,7 @@ def explained(error: Exception, conf: Path = CONF) -> AgonError:
         )
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
-        hint = offered_of(group, name, conf) if group else "mend `defaults`"
+        hint = suggest_file(group, name, conf) if group else "mend `defaults`"
         return AgonError(f"there is no {group or 'file'} {name!r} in conf/{group}: {hint}")
     if unknown := re.match(r"Could not override '([^']*)'", str(error)):
         return AgonError(f"there is no setting {unknown[1][:80]!r} in conf/: {_nearest(unknown[1])}")
@@ -208,7 +208,7 @@ def _quoted(name: str, value: str) -> str:
 
 def _nearest(key: str) -> str:
     settings = compose(PRIMARY)
-    return offered(key[:80], _keys(settings), "--cfg job prints all")
+    return suggest(key[:80], _keys(settings), "--cfg job prints all")
 
 
 def _keys(settings: Any, prefix: str = "") -> list[str]:

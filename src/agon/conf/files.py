@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 
 from agon.conf.gate import document
-from agon.errors import AgonError, fault_of
-from agon.paths import ROOT, SHIPPED, input_files, input_path, input_places, shown, text_of
-from agon.registry import PACKAGES, located
+from agon.errors import AgonError, describe_fault
+from agon.paths import ROOT, SHIPPED, display_path, input_files, input_path, input_places, read_text_file
+from agon.registry import PACKAGES, locate
 
 CONF = ROOT / "conf"
 OF_READER = ("families", "packages")
@@ -49,13 +49,13 @@ def find_families(conf: Path = CONF) -> list[Path]:
     folders = [input_path(name) for name in settings["families"]]
     for folder in folders:
         if not (folder / "game.py").is_file():
-            raise AgonError(f"families in conf/config.yaml: {shown(folder)} has no game.py")
+            raise AgonError(f"families in conf/config.yaml: {display_path(folder)} has no game.py")
         if str(folder.parent) not in sys.path:
             sys.path.append(str(folder.parent))
         package = find_spec(folder.name)
         if package is None or folder.resolve() not in map(_resolved, package.submodule_search_locations or ()):
             raise AgonError(
-                f"families in conf/config.yaml: another package is called {folder.name}: rename {shown(folder)}"
+                f"families in conf/config.yaml: another package is called {folder.name}: rename {display_path(folder)}"
             )
     names = [folder.name for folder in folders]
     if duplicates := {name for name in names if names.count(name) > 1}:
@@ -96,7 +96,7 @@ def _old_names(path: Path) -> dict[str, dict[str, OldName]]:
     try:
         return msgspec.convert(document(path) if path.is_file() else {}, kind)
     except msgspec.ValidationError as error:
-        raise AgonError(f"{shown(path)}: {fault_of(error, kind)}") from None
+        raise AgonError(f"{display_path(path)}: {describe_fault(error, kind)}") from None
 
 
 def _entries(group: str, conf: Path) -> dict[str, OldName]:
@@ -105,7 +105,7 @@ def _entries(group: str, conf: Path) -> dict[str, OldName]:
     return {old: entry for path in places for old, entry in _old_names(path).get(group, {}).items()}
 
 
-def new_names(group: str, conf: Path = CONF) -> dict[str, str]:
+def current_names(group: str, conf: Path = CONF) -> dict[str, str]:
     """Old name -> current name, of files in conf/`group`. An old name that is a file again is left out. Raises AgonError."""
     entries = _entries(group, conf)
     return {old: entry.name for old, entry in entries.items() if not _path(group, old, conf).is_file()}
@@ -115,9 +115,9 @@ def _path(group: str, name: str, conf: Path) -> Path:
     return input_path(conf / group / f"{name}.yaml")
 
 
-def name_now(group: str, name: str, conf: Path = CONF) -> str:
+def current_name(group: str, name: str, conf: Path = CONF) -> str:
     """The current name of conf/`group`/`name`.yaml: its own, unless it is an old one."""
-    return new_names(group, conf).get(name, name)
+    return current_names(group, conf).get(name, name)
 
 
 @functools.cache
@@ -134,28 +134,28 @@ def id_name(group: str, name: str, conf: Path = CONF) -> str:
     return name
 
 
-def renaming_told(group: str, asked: Collection[str], conf: Path = CONF) -> list[str]:
+def renaming_notes(group: str, asked: Collection[str], conf: Path = CONF) -> list[str]:
     """A line for every old name among those `asked` for: the current name, and the note in conf/old_names.yaml."""
-    current, entries = new_names(group, conf), _entries(group, conf)
+    current, entries = current_names(group, conf), _entries(group, conf)
     return [
         f"note: {group} {old} is called {current[old]} here. {entries[old].note}".rstrip()
         for old in sorted(current.keys() & asked)
     ]
 
 
-def about(group: str, name: str, conf: Path = CONF) -> str:
+def describe_file(group: str, name: str, conf: Path = CONF) -> str:
     """A sentence on conf/`group`/`name`.yaml: the first of the comment at its head, else of its class or function."""
-    lines = text_of(_path(group, name, conf)).splitlines()
+    lines = read_text_file(_path(group, name, conf)).splitlines()
     sentence = " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
     if not sentence:
         with suppress(AgonError):  # a file that cannot be used is listed all the same
             sentence = " ".join(
-                (inspect.getdoc(located(document(_path(group, name, conf)).get("_target_"))) or "").split()
+                (inspect.getdoc(locate(document(_path(group, name, conf)).get("_target_"))) or "").split()
             )
     return re.split(r"(?<=[.?]) (?=[A-Z`])", sentence)[0]
 
 
-def offered(name: str, names: Sequence[str], more: str = "") -> str:
+def suggest(name: str, names: Sequence[str], more: str = "") -> str:
     """A hint for a `name` that does not exist: the nearest name, or all names; of more than FEW, some.
 
     `more`: the command that lists all. The hint adds it where no name is near.
@@ -173,10 +173,10 @@ def offered(name: str, names: Sequence[str], more: str = "") -> str:
     return f"{listing} ({more})" if more else listing
 
 
-def offered_of(group: str, name: str, conf: Path = CONF) -> str:
+def suggest_file(group: str, name: str, conf: Path = CONF) -> str:
     """The same for the files in conf/`group`."""
     if group == "experiment" and name in recorded_games(conf):
         return (
             "it is of recorded games, which compare, rate, export and notebooks take; there is nothing to ask or play"
         )
-    return offered(name, names(group, conf), f"agon list {group}s" if f"{group}s" in LISTED else "")
+    return suggest(name, names(group, conf), f"agon list {group}s" if f"{group}s" in LISTED else "")

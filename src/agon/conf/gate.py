@@ -12,10 +12,10 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped]
 
 from agon.conf.derived import allow_makers
-from agon.errors import AgonError, fault_of
+from agon.errors import AgonError, describe_fault
 from agon.games import Game
-from agon.paths import shown, text_of
-from agon.registry import located
+from agon.paths import display_path, read_text_file
+from agon.registry import locate
 
 DIRECTIVES = {"_target_", "_partial_", "_convert_"}
 """Keys of Hydra that a file may have beside settings.
@@ -39,14 +39,14 @@ FAULTS = (
 
 def document(path: Path) -> dict[str, Any]:
     """A file of YAML as plain data: names and values. Raises AgonError."""
-    text = text_of(path)
+    text = read_text_file(path)
     try:
         settings = OmegaConf.create(text)
         if not OmegaConf.is_dict(settings):
             raise AgonError("it holds no settings: write name: value")
         return plain(settings)
     except (AgonError, *FAULTS) as error:
-        raise AgonError(f"{shown(path)}: {reason(error)}") from error
+        raise AgonError(f"{display_path(path)}: {reason(error)}") from error
 
 
 def plain(settings: Any) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def allowed_target(settings: Mapping[str, Any]) -> tuple[Callable[..., Any], dic
     """
     name, partial = settings["_target_"], settings.get("_partial_", False)
     allow_makers()
-    target = located(name)
+    target = locate(name)
     if unknown := [key for key in settings if key.startswith("_") and key not in DIRECTIVES]:
         raise AgonError(f"there is no setting {unknown[0]!r}")
     if type(partial) is not bool:
@@ -104,7 +104,7 @@ def allowed_target(settings: Mapping[str, Any]) -> tuple[Callable[..., Any], dic
 
 def _require_fitting(target: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
     """Raises AgonError for arguments that a class or function does not have, or whose types do not fit."""
-    from agon.conf.files import offered
+    from agon.conf.files import suggest
 
     try:
         parameters = inspect.signature(target, eval_str=True).parameters
@@ -112,7 +112,7 @@ def _require_fitting(target: Callable[..., Any], arguments: Mapping[str, Any]) -
         parameters = inspect.signature(target).parameters
     unknown = [name for name in arguments if name not in parameters]
     if unknown and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        raise AgonError(f"{target.__qualname__} has no setting {unknown[0]!r}: {offered(unknown[0], list(parameters))}")
+        raise AgonError(f"{target.__qualname__} has no setting {unknown[0]!r}: {suggest(unknown[0], list(parameters))}")
     for name, value in arguments.items():
         hint = parameters[name].annotation if name in parameters else inspect.Parameter.empty
         if hint is inspect.Parameter.empty or (isinstance(value, dict) and "_target_" in value):
@@ -120,7 +120,7 @@ def _require_fitting(target: Callable[..., Any], arguments: Mapping[str, Any]) -
         try:
             msgspec.convert(value, hint)
         except msgspec.ValidationError as error:
-            raise AgonError(f"{name} does not fit: {fault_of(error, hint)}") from None
+            raise AgonError(f"{name} does not fit: {describe_fault(error, hint)}") from None
         except TypeError:  # a hint that msgspec does not know
             continue
 

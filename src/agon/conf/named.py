@@ -8,7 +8,7 @@ from typing import Any
 
 from agon.conf.composition import compose_together, file_of
 from agon.conf.derived import MARK, derived_settings
-from agon.conf.files import CONF, offered
+from agon.conf.files import CONF, suggest
 from agon.errors import AgonError
 from agon.games.settings import variants
 
@@ -28,7 +28,7 @@ def settings_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
         return settings
     settings_by_name = variants(settings) if "settings" in settings else {}
     if setting not in settings_by_name:
-        raise AgonError(f"{group} {file} has no setting {setting!r}: {offered(setting, list(settings_by_name))}")
+        raise AgonError(f"{group} {file} has no setting {setting!r}: {suggest(setting, list(settings_by_name))}")
     return settings_by_name[setting]
 
 

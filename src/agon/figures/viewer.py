@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 
 from agon.figures import figure, styled
 from agon.games import Observation
-from agon.games.html import escaped, written
-from agon.games.pages import UNREADABLE, news
+from agon.games.html import escaped, format_value
+from agon.games.pages import UNREADABLE, describe_entry
 from agon.replay import Replay
 from agon.turns import cut_off
 
@@ -68,7 +68,7 @@ def seating(replay: Replay, turns: pd.DataFrame) -> pd.DataFrame:
 def setting(game: Any) -> pd.DataFrame:
     """The game's settings, hidden facts included: what, value."""
     fields = [field.name for field in dataclasses.fields(game) if field.init]
-    return pd.DataFrame({"what": fields, "value": [written(getattr(game, name)) for name in fields]})
+    return pd.DataFrame({"what": fields, "value": [format_value(getattr(game, name)) for name in fields]})
 
 
 def course(replay: Replay, turns: pd.DataFrame) -> pd.DataFrame:
@@ -93,7 +93,7 @@ def course(replay: Replay, turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def _describe_action(view: Observation, action: Any, fallback: str) -> str:
-    action_text = UNREADABLE if action is None else view.legal.spelled(action)
+    action_text = UNREADABLE if action is None else view.legal.format(action)
     return f"{action_text}\n({fallback})" if fallback else str(action_text)
 
 
@@ -105,7 +105,9 @@ def sights(replay: Replay) -> pd.DataFrame:
     for turn, phase, views in [*steps_of_views, ("end", "", everybody)]:
         row = {"turn": turn, "phase": phase} | dict.fromkeys(names, "")
         for seat, view in views.items():
-            lines = [news(event, view, place, names) for place, event in enumerate(view.past)][lengths[seat] :]
+            lines = [describe_entry(event, view, place, names) for place, event in enumerate(view.past)][
+                lengths[seat] :
+            ]
             row[names[seat]] = "\n".join(lines) or "(nothing new)"
             lengths[seat] = len(view.past)
         rows.append(row)

@@ -40,16 +40,16 @@ PUBLIC = -1
 Note = tuple[int, str, Any]
 """(seat, name, value)."""
 
-Seen = tuple[tuple[Event, ...], ...]
+Histories = tuple[tuple[Event, ...], ...]
 """The history of each seat: seen[seat] is a tuple of events, oldest first. The last one, seen[PUBLIC], is the public history."""
 
 
-def nothing_seen(seats: int) -> Seen:
+def empty_histories(seats: int) -> Histories:
     """Empty histories for `seats` seats and the public."""
     return ((),) * (seats + 1)
 
 
-def told(histories: Seen, event: Event, seats: Collection[int] | None = None) -> Seen:
+def reveal(histories: Histories, event: Event, seats: Collection[int] | None = None) -> Histories:
     """The histories after `seats`, and nobody else, have seen `event`; None: all seats and the public have."""
     if seats is None:
         return tuple([history + (event,) for history in histories])
@@ -134,7 +134,7 @@ class Game(ABC, Generic[S]):
 
     `S` is the game's state type. Actions are JSON values; None is a forfeit (no readable action). A game has five verbs of
     its own: `start`, `to_move`, `legal_actions`, `observe` and `step`. Everything else has a default here.
-    Spaces read and write actions (`Space.read`, `Space.spelled`).
+    Spaces read and write actions (`Space.read`, `Space.format`).
     """
 
     name: str
@@ -170,7 +170,7 @@ class Game(ABC, Generic[S]):
         return ()
 
     @cached_property
-    def everybody(self) -> "Game[S]":
+    def without_tested(self) -> "Game[S]":
         """The same game with no seat under test, so that every seat chooses all of its actions."""
         return replace(self, tested=()) if self.tested and is_dataclass(self) else self
 
@@ -298,7 +298,7 @@ def refuse_illegal(game: Game[S], state: S, actions: Mapping[int, Any]) -> None:
             raise IllegalAction(f"seat {seat} may not play {action!r} in {game.name}: only {legal.as_json()}")
 
 
-def known_notes(notes: Iterable[Note], seats: Collection[int]) -> Iterator[Note]:
+def check_notes(notes: Iterable[Note], seats: Collection[int]) -> Iterator[Note]:
     """The notes of a step that asked or paid `seats`. Raises ValueError for a note on another seat, which has no row."""
     for seat, what, value in notes:
         if seat not in seats:

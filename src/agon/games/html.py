@@ -53,21 +53,21 @@ def number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}".rstrip("0").rstrip(".")
 
 
-def listed(words: Sequence[str], last: str = "and") -> str:
+def join_words(words: Sequence[str], last: str = "and") -> str:
     """`a, b and c`."""
     return f" {last} ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
-def written(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value in words: nested tuples by line, mappings as names and values, without empty texts."""
     if isinstance(value, Mapping):
         nested = any(isinstance(item, Mapping | tuple | list) for item in value.values())
         between, to = ("; ", ": ") if nested else (", ", " ")
-        return between.join(f"{name}{to}{written(item)}" for name, item in value.items() if item != "")
+        return between.join(f"{name}{to}{format_value(item)}" for name, item in value.items() if item != "")
     if isinstance(value, tuple | list) and value and all(isinstance(item, tuple | list) for item in value):
-        return "\n".join(map(written, value))
+        return "\n".join(map(format_value, value))
     if isinstance(value, tuple | list):
-        return ", ".join(map(written, value))
+        return ", ".join(map(format_value, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -131,12 +131,12 @@ def options(values: Sequence[str]) -> dict[str, str]:
     return labels
 
 
-def unchosen(choices: Mapping[str, Any]) -> dict[str, Any]:
+def with_unchosen(choices: Mapping[str, Any]) -> dict[str, Any]:
     """The choices after a first one of value UNCHOSEN, for a list in which nothing is chosen at first."""
     return {"(choose)": UNCHOSEN, **choices}
 
 
-def share_of(entry: str | None) -> int | float | None:
+def parse_share(entry: str | None) -> int | float | None:
     """The number (from 0) that was typed; None where it is none."""
     entry = (entry or "").strip()
     if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,17})?|\.[0-9]{1,17}", entry):
@@ -168,7 +168,9 @@ def _choice(space: Choice, key: str, name: str, entered: Entered) -> FieldSet:
             raise InvalidEntry(f"{name}: choose one.")
         return choice
 
-    return FieldSet((ListField(key=key, label=name, value=UNCHOSEN, options=unchosen(options(space.options))),), read)
+    return FieldSet(
+        (ListField(key=key, label=name, value=UNCHOSEN, options=with_unchosen(options(space.options))),), read
+    )
 
 
 def _number(space: Number, key: str, name: str, entered: Entered) -> FieldSet:
@@ -225,7 +227,7 @@ def _offer(space: Offer, key: str, name: str, entered: Entered) -> FieldSet:
         for part, entry in zip(space.names, entries, strict=True):
             if not entry:
                 raise InvalidEntry(f"{label(part, 60)}: enter a share; 0 is one too.")
-            share = share_of(entry)
+            share = parse_share(entry)
             if share is None or share > space.total:
                 span = f"0 to {number(space.total)}, such as 33.3"
                 raise InvalidEntry(f"{label(part, 60)}: “{label(entry, 40)}” is no number from {span}.")
@@ -235,7 +237,7 @@ def _offer(space: Offer, key: str, name: str, entered: Entered) -> FieldSet:
         return tuple(shares)
 
     heading = [f"<p>{text(name)}</p>"] if name else []
-    return FieldSet((*heading, *boxes, _sum(space, [share_of(part) or 0 for part in entries])), read)
+    return FieldSet((*heading, *boxes, _sum(space, [parse_share(part) or 0 for part in entries])), read)
 
 
 def _sum(space: Offer, shares: Sequence[float]) -> str:

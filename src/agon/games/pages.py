@@ -12,7 +12,7 @@ import pandas as pd
 
 from agon.errors import AgonError
 from agon.games.base import PUBLIC, Event, Observation, family_module
-from agon.games.html import as_text, items, label, number, table, text, written
+from agon.games.html import as_text, format_value, items, label, number, table, text
 from agon.games.inputs import Entered, Thing
 
 UNREADABLE = "(unreadable)"
@@ -114,11 +114,11 @@ def happened(event: Event, names: Sequence[str], value: str | None = None) -> st
     what = event.phase if event.seat is None else f"{names[event.seat]}, {event.phase}"
     if value is None and event.value is None:
         value = "nobody" if event.seat is None else UNREADABLE
-    value = written(event.value) if value is None else value
+    value = format_value(event.value) if value is None else value
     return f"{what}: {value}" if value else what
 
 
-def news(
+def describe_entry(
     item: Any, view: Observation, place: int, names: Sequence[str], own: str = "own", unread: str = UNREADABLE
 ) -> str:
     """The entry of `view.past` at `place` in words: an event, or a round with the seat's own action first."""
@@ -137,7 +137,7 @@ def hides_totals(view: Observation) -> bool:
     return any(isinstance(item, Event) for item in view.past[:1])
 
 
-def asked_for(space: Mapping[str, Any]) -> str:
+def describe_space(space: Mapping[str, Any]) -> str:
     """A space of actions (the turns' column `legal`) in words."""
     match space:
         case {"choice": options}:
@@ -150,10 +150,10 @@ def asked_for(space: Mapping[str, Any]) -> str:
         case {"offer": names, "total": total}:
             return f"shares that sum to {total}, for {', '.join(map(str, names))}"
         case {"form": {}}:
-            return "\n".join(f"{name}: {asked_for(part)}" for name, part in space["form"].items())
+            return "\n".join(f"{name}: {describe_space(part)}" for name, part in space["form"].items())
     if len(space) == 1 and isinstance(some := next(iter(space.values())), list):
         return f"a {next(iter(space))} of one of: {', '.join(map(str, some))}"
-    return written(space)
+    return format_value(space)
 
 
 class Desk(Protocol):
@@ -195,7 +195,7 @@ class FamilyPage:
             return {"known": "<p>There is nothing to watch.</p>"}
         seats = [(item.seat or 0) + 1 if isinstance(item, Event) else len(item) for item in view.past]
         names = [scene.name(seat) for seat in range(max([len(scene.players), *seats]))]
-        lines = [text(news(item, view, place, names, own="you")) for place, item in enumerate(view.past)]
+        lines = [text(describe_entry(item, view, place, names, own="you")) for place, item in enumerate(view.past)]
         role = f"<p>Your role: <strong>{text(view.role)}</strong></p>" if view.role else ""
         return {
             "round": f"<h2>{'The match is over' if scene.over else f'Round {view.round}'}</h2>{role}",
@@ -212,7 +212,7 @@ class FamilyPage:
 
     def told(self, view: Observation, action: Any) -> str:
         """The player's own action in words, to confirm that it was sent."""
-        return label(view.legal.spelled(action), 200)
+        return label(view.legal.format(action), 200)
 
     def closing(self, scene: Scene, game: Any, state: Any) -> str:
         """The end of a match, as HTML for its players: roles, points and reasons. By default roles and points."""
@@ -263,7 +263,7 @@ def board_of(scene: Scene) -> Parts:
     return {name: "" if name in page.aids and not scene.given(name) else html for name, html in parts.items()}
 
 
-def known_aids(game: Any, names: Collection[str]) -> None:
+def check_aids(game: Any, names: Collection[str]) -> None:
     """Raises AgonError for an aid that the game does not have."""
     aids = page_of(game).aids if names else ()
     if unknown := [name for name in names if name not in aids]:
@@ -271,7 +271,7 @@ def known_aids(game: Any, names: Collection[str]) -> None:
         raise AgonError(f"{game.name} has no aid {unknown[0]!r}: {hint}")
 
 
-def aids_told(view: Observation, names: Collection[str]) -> str:
+def aids_as_text(view: Observation, names: Collection[str]) -> str:
     """The aids of a view as text for a model; empty where they have no content."""
     parts = board_of(Scene(view, aids=names)) if names else {}
     return "\n".join(filter(None, (as_text(parts[name]) for name in names if name in parts)))

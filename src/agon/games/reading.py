@@ -39,7 +39,7 @@ def read(text: str, legal: ReadableSpace, last: bool = False) -> Reading:
 
     Thinking (`<think>...</think>`) is no part of the answer. `last`: the answer will not be sent back (see `read_label`).
     """
-    return legal.read(spoken(text) if "think>" in text else text, last)
+    return legal.read(strip_thinking(text) if "think>" in text else text, last)
 
 
 def read_label(text: str, options: tuple[str, ...], last: bool = False) -> Reading:
@@ -157,7 +157,7 @@ def _message(text: str, labels: _Labels) -> Reading | None:
     return None
 
 
-def spoken(text: str) -> str:
+def strip_thinking(text: str) -> str:
     """The text without its thinking. Text before a lone closing tag is thinking, too."""
     parts: list[str] = []
     start, thinking = 0, False

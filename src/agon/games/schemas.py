@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from agon.games.reading import Reading, spoken
+from agon.games.reading import Reading, strip_thinking
 
 Schema = dict[str, Any]
 """A JSON schema."""
@@ -37,7 +37,7 @@ class JsonSpace(Protocol):
     def schema(self) -> Schema:
         """What an action is as JSON."""
 
-    def of_value(self, value: Any) -> Any | None:
+    def decode(self, value: Any) -> Any | None:
         """The action of a value of the schema."""
 
     def as_tools(self) -> Mapping[str, Schema]:
@@ -68,17 +68,17 @@ def answer_schema(action: Schema, thought: int) -> Schema:
     return object_of({**before, ACTION: action})
 
 
-def shortened(schema: Schema, most: int) -> Schema:
+def limit_texts(schema: Schema, most: int) -> Schema:
     """The schema with texts of at most `most` characters; labels and numbers stay as they are."""
     if "maxLength" in schema:
         return schema | {"maxLength": min(most, schema["maxLength"])}
     if "anyOf" in schema:
-        return schema | {"anyOf": [shortened(option, most) for option in schema["anyOf"]]}
-    parts = {name: shortened(part, most) for name, part in schema.get("properties", {}).items()}
+        return schema | {"anyOf": [limit_texts(option, most) for option in schema["anyOf"]]}
+    parts = {name: limit_texts(part, most) for name, part in schema.get("properties", {}).items()}
     return schema | {"properties": parts} if parts else schema
 
 
-def written(value: Any, thought: str | None = None) -> str:
+def write_answer(value: Any, thought: str | None = None) -> str:
     """An answer as a model writes it, in one line."""
     before = {} if thought is None else {THOUGHT: thought}
     return json.dumps({**before, ACTION: value}, ensure_ascii=False)
@@ -96,10 +96,10 @@ def calling(said: str, tool: str, arguments: Any) -> str:
     if isinstance(reasons, str):
         values = {name: value for name, value in values.items() if name != THOUGHT}
         said = "\n".join(filter(None, (said.strip(), reasons)))
-    return written({**values, TOOL: tool}, said or None)
+    return write_answer({**values, TOOL: tool}, said or None)
 
 
-def read_called(text: str, legal: JsonSpace) -> Reading:
+def read_call(text: str, legal: JsonSpace) -> Reading:
     """The action in an answer that calls a tool (`calling`), with its reasoning as the note."""
     tools = legal.as_tools()
     if not text.lstrip().startswith("{"):
@@ -119,7 +119,7 @@ def read_answer(text: str, legal: JsonSpace, schema: Schema | None = None) -> Re
 
     `schema` is the action's; None: that of the space.
     """
-    text = spoken(text) if "think>" in text else text
+    text = strip_thinking(text) if "think>" in text else text
     if not text.strip():
         return Reading(None, "the answer is empty")
     try:
@@ -130,9 +130,9 @@ def read_answer(text: str, legal: JsonSpace, schema: Schema | None = None) -> Re
         return Reading(None, "the answer is not one whole JSON object")
     if not isinstance(answer, dict) or ACTION not in answer:
         return Reading(None, f'there is no "{ACTION}" in the answer')
-    if fault := misfit(answer[ACTION], schema or legal.schema()):
+    if fault := find_mismatch(answer[ACTION], schema or legal.schema()):
         return Reading(None, f'"{ACTION}": {fault}')
-    action = legal.of_value(answer[ACTION])
+    action = legal.decode(answer[ACTION])
     if action is None or action not in legal:
         return Reading(None, f'"{ACTION}" is not a legal one')
     thought = answer.get(THOUGHT)
@@ -146,22 +146,26 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def misfit(value: Any, schema: Schema) -> str:
+def find_mismatch(value: Any, schema: Schema) -> str:
     """Why a JSON value does not match a schema of this module, in a few words; empty where it does."""
     if "anyOf" in schema:
-        faults = [misfit(value, option) for option in schema["anyOf"]]
+        faults = [find_mismatch(value, option) for option in schema["anyOf"]]
         return "" if "" in faults else f"it is none of the {len(faults)} forms that are offered"
     if "enum" in schema:
         is_option = any(value == option and type(value) is type(option) for option in schema["enum"])
-        return "" if is_option else f"it must be {worded(schema)}"
+        return "" if is_option else f"it must be {describe_schema(schema)}"
     if schema["type"] == "object":
         parts = schema["properties"]
         if not isinstance(value, dict) or value.keys() != parts.keys():
             return f"it must be an object with {', '.join(parts)}"
-        faults = [f"{name}: {fault}" for name, part in parts.items() if (fault := misfit(value[name], part))]
+        faults = [f"{name}: {fault}" for name, part in parts.items() if (fault := find_mismatch(value[name], part))]
         return faults[0] if faults else ""
     kinds = {"string": str, "integer": int, "boolean": bool}
-    return "" if type(value) is kinds[schema["type"]] and _within(value, schema) else f"it must be {worded(schema)}"
+    return (
+        ""
+        if type(value) is kinds[schema["type"]] and _within(value, schema)
+        else f"it must be {describe_schema(schema)}"
+    )
 
 
 def _within(value: Any, schema: Schema) -> bool:
@@ -171,7 +175,7 @@ def _within(value: Any, schema: Schema) -> bool:
     return bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
 
 
-def worded(schema: Schema, depth: int = 0) -> str:
+def describe_schema(schema: Schema, depth: int = 0) -> str:
     """A schema in words; parts of objects have lines of their own."""
     line = f"\n{'  ' * depth}- "
     if "description" in schema:
@@ -179,10 +183,11 @@ def worded(schema: Schema, depth: int = 0) -> str:
     if "enum" in schema:
         return _options(schema["enum"])
     if "anyOf" in schema:
-        return "one of these" + "".join(line + worded(option, depth + 1) for option in schema["anyOf"])
+        return "one of these" + "".join(line + describe_schema(option, depth + 1) for option in schema["anyOf"])
     if schema["type"] == "object":
         return "an object with" + "".join(
-            f"{line}{json.dumps(name)}: {worded(part, depth + 1)}" for name, part in schema["properties"].items()
+            f"{line}{json.dumps(name)}: {describe_schema(part, depth + 1)}"
+            for name, part in schema["properties"].items()
         )
     if schema["type"] == "integer":
         return f"a whole number from {schema['minimum']} to {schema['maximum']}"

@@ -11,10 +11,10 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from agon.errors import AgonError, fault_of
+from agon.errors import AgonError, describe_fault
 from agon.games.base import family_module
-from agon.paths import input_files, shown, text_of
-from agon.registry import located
+from agon.paths import display_path, input_files, read_text_file
+from agon.registry import locate
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -67,7 +67,7 @@ def _load_settings(folder: str, target: str) -> dict[str, dict[str, Any]]:
         raise AgonError(
             f"there are no settings in {folder}: `dvc pull data.dvc` fetches them, or drop a .json file there"
         )
-    module = family_module(located(target), "settings")
+    module = family_module(locate(target), "settings")
     schema = None if module is None else module.Setting
     prefix = Path(folder).name if schema is not None and schema.by_folder else ""
     return {
@@ -78,17 +78,17 @@ def _load_settings(folder: str, target: str) -> dict[str, dict[str, Any]]:
 
 
 def _read_setting(path: Path, schema: type[Setting] | None) -> dict[str, dict[str, Any]]:
-    text = text_of(path, most=LARGEST)
+    text = read_text_file(path, most=LARGEST)
     try:
         if schema is None:
             games = {"": msgspec.json.decode(text, type=dict[str, Any])}
         else:
             games = msgspec.json.decode(text, type=schema).variants()
     except (msgspec.DecodeError, RecursionError) as error:  # a ValidationError is one
-        raise AgonError(f"{shown(path)}: {fault_of(error, schema)}") from None
+        raise AgonError(f"{display_path(path)}: {describe_fault(error, schema)}") from None
     if directive := next(_directives(games), None):
         raise AgonError(
-            f"{shown(path)}: {directive} has no place in a setting, which is data: conf/game says what is built"
+            f"{display_path(path)}: {directive} has no place in a setting, which is data: conf/game says what is built"
         )
     return games
 

@@ -49,9 +49,9 @@ def _freeze(value: Any) -> Any:
 class Space(ABC):
     """The legal answers of a seat. Actions are hashable JSON values: words, numbers, and tuples of them.
 
-    `spelled` writes an action, and `parsed` (or all of `read`) reads it; the default is JSON. A subclass that overrides one
+    `format` writes an action, and `parse` (or all of `read`) reads it; the default is JSON. A subclass that overrides one
     overrides the other. Where answers are constrained (agon.games.schemas), `schema` describes an action as JSON, and
-    `as_value` and `of_value` convert to it and back; the default is a text as of `spelled`. A space must be hashable, as a
+    `encode` and `decode` convert to it and back; the default is a text as of `format`. A space must be hashable, as a
     frozen dataclass is.
     """
 
@@ -69,11 +69,11 @@ class Space(ABC):
     def example(self, dice: Dice) -> Any:
         """A legal action drawn at random."""
 
-    def spelled(self, action: Any) -> str:
+    def format(self, action: Any) -> str:
         """A legal action as a player writes it, in one line."""
         return json.dumps(action, ensure_ascii=False)
 
-    def parsed(self, text: str) -> Any | None:
+    def parse(self, text: str) -> Any | None:
         """The action of a stripped text, legal or not; None where there is none."""
         with suppress(ValueError, RecursionError):
             return from_json(text)
@@ -84,7 +84,7 @@ class Space(ABC):
         return read_line(text, self._legal)
 
     def _legal(self, text: str) -> Any | None:
-        action = self.parsed(text)
+        action = self.parse(text)
         return action if action is not None and action in self else None
 
     def schema(self) -> Schema:
@@ -98,15 +98,15 @@ class Space(ABC):
         """
         return {}
 
-    def as_value(self, action: Any) -> Any:
+    def encode(self, action: Any) -> Any:
         """A legal action as a value of `schema`."""
-        return self.spelled(action)
+        return self.format(action)
 
-    def of_value(self, value: Any) -> Any | None:
+    def decode(self, value: Any) -> Any | None:
         """The action of a value of `schema`, legal or not; None where there is none."""
         return self.read(f"[move] {value}").action
 
-    def listed(self) -> Sequence[Any] | None:
+    def enumerate(self) -> Sequence[Any] | None:
         """Every legal action, in the game's order; None where they are too many, or not known."""
         return None
 
@@ -128,11 +128,11 @@ class Choice(Space):
         """Any option."""
         return dice.choice(self.options)
 
-    def spelled(self, action: Any) -> str:
+    def format(self, action: Any) -> str:
         """The option."""
         return str(action)
 
-    def parsed(self, text: str) -> str | None:
+    def parse(self, text: str) -> str | None:
         """The option, whatever its case; a full stop may follow."""
         bare = text.rstrip(".").strip()
         exact = next((option for option in (text, bare) if option in self.options), None)
@@ -147,11 +147,11 @@ class Choice(Space):
         """An option, letter by letter."""
         return {"type": "string", "enum": list(self.options)}
 
-    def of_value(self, value: Any) -> Any | None:
+    def decode(self, value: Any) -> Any | None:
         """The option."""
         return value
 
-    def listed(self) -> Sequence[str]:
+    def enumerate(self) -> Sequence[str]:
         """The options."""
         return self.options
 
@@ -175,31 +175,31 @@ class Number(Space):
         """Any number of the space."""
         return dice.choice(range(self.low, self.high + 1, self.step))
 
-    def spelled(self, action: Any) -> str:
+    def format(self, action: Any) -> str:
         """The number."""
         return str(action)
 
-    def parsed(self, text: str) -> int | None:
+    def parse(self, text: str) -> int | None:
         """The number; a full stop may follow."""
         return int(text.rstrip(".")) if re.fullmatch(r"-?\d{1,4300}\.?", text, re.ASCII) else None
 
     def schema(self) -> Schema:
         """The number; where there are many, between the lowest and the highest."""
-        if (numbers := self.listed()) is not None:
+        if (numbers := self.enumerate()) is not None:
             return {"type": "integer", "enum": list(numbers)}
         steps = f" in steps of {self.step}; one between two steps counts as the lower"
         description = {"description": f"a whole number from {self.low} to {self.high}{steps}"} if self.step > 1 else {}
         return {"type": "integer", "minimum": self.low, "maximum": self.high, **description}
 
-    def as_value(self, action: Any) -> Any:
+    def encode(self, action: Any) -> Any:
         """The number."""
         return action
 
-    def of_value(self, value: Any) -> Any | None:
+    def decode(self, value: Any) -> Any | None:
         """The number, rounded down to a step, as no schema of all providers has steps."""
         return value - (value - self.low) % self.step
 
-    def listed(self) -> Sequence[int] | None:
+    def enumerate(self) -> Sequence[int] | None:
         """The numbers; None where they are too many."""
         is_short = (self.high - self.low) // self.step < LISTED
         return range(self.low, self.high + 1, self.step) if is_short else None
@@ -225,11 +225,11 @@ class Text(Space):
         words = [dice.choice("bdgklmnrst") + dice.choice("aeiou") for _ in range(1 + int(dice.random() * 5))]
         return " ".join(words)[: self.length]
 
-    def spelled(self, action: Any) -> str:
+    def format(self, action: Any) -> str:
         """The text, in one line."""
         return " ".join(str(action).split())
 
-    def parsed(self, text: str) -> str | None:
+    def parse(self, text: str) -> str | None:
         """The text; None for an empty one."""
         return text or None
 
@@ -237,11 +237,11 @@ class Text(Space):
         """The text; a schema cannot say that it is not blank."""
         return {"type": "string", "minLength": 1, "maxLength": self.length}
 
-    def as_value(self, action: Any) -> Any:
+    def encode(self, action: Any) -> Any:
         """The text as it is."""
         return action
 
-    def of_value(self, value: Any) -> Any | None:
+    def decode(self, value: Any) -> Any | None:
         """The text as it is."""
         return value
 
@@ -274,11 +274,11 @@ class Offer(Space):
         shares = [self.total * (high - low) / 20 for low, high in zip([0, *cuts], [*cuts, 20], strict=True)]
         return tuple(int(share) if share == int(share) else share for share in shares)
 
-    def spelled(self, action: Any) -> str:
+    def format(self, action: Any) -> str:
         """`name: share, name: share`, with all digits and no exponent."""
         return ", ".join(f"{name}: {_digits(share)}" for name, share in zip(self.names, action, strict=True))
 
-    def parsed(self, text: str) -> tuple[float, ...] | None:
+    def parse(self, text: str) -> tuple[float, ...] | None:
         """The shares, with or without a percent sign."""
         return read_parts(text, [(name, _share) for name in self.names], ",")
 
@@ -291,14 +291,14 @@ class Offer(Space):
         sum_ = "" if self.tolerance is None else f" that sum to {_digits(self.total)}; other sums are scaled to it"
         return f'an object with {names}: the share of each, as a text such as "12.5"{sum_}'
 
-    def as_value(self, action: Any) -> Any:
+    def encode(self, action: Any) -> Any:
         """The shares by name, rounded to six decimals."""
         return {
             key: _digits(round(share, 6)) if share % 1 else str(int(share))
             for key, share in zip(keys(self.names), action, strict=True)
         }
 
-    def of_value(self, value: Any) -> Any | None:
+    def decode(self, value: Any) -> Any | None:
         """The shares if they are legal; else scaled to the total, and equal where all are 0.
 
         Where sums are not checked, each share is cut to the total.
@@ -341,17 +341,17 @@ class Form(Space):
         """Any answer to each question."""
         return tuple(space.example(dice) for _, space in self.parts)
 
-    def spelled(self, action: Any) -> str:
+    def format(self, action: Any) -> str:
         """`part: answer; part: answer`; JSON where that could be misread, as an answer contains the name of the next part."""
         text = "; ".join(
-            f"{name}: {space.spelled(value)}" for (name, space), value in zip(self.parts, action, strict=True)
+            f"{name}: {space.format(value)}" for (name, space), value in zip(self.parts, action, strict=True)
         )
-        return super(Form, self).spelled(action) if self.parsed(text) is None else text
+        return super(Form, self).format(action) if self.parse(text) is None else text
 
-    def parsed(self, text: str) -> tuple[Any, ...] | None:
+    def parse(self, text: str) -> tuple[Any, ...] | None:
         """The values of `part: answer` texts that can be read in only one way, or of a JSON list."""
-        values = read_parts(text, [(name, space.parsed) for name, space in self.parts], ";")
-        answer = super(Form, self).parsed(text) if values is None else values
+        values = read_parts(text, [(name, space.parse) for name, space in self.parts], ";")
+        answer = super(Form, self).parse(text) if values is None else values
         return answer if isinstance(answer, tuple) else None
 
     def read(self, text: str, last: bool = False) -> Reading:
@@ -365,20 +365,20 @@ class Form(Space):
     def _schemas(self) -> list[Schema]:
         return [space.schema() for _, space in self.parts]
 
-    def as_value(self, action: Any) -> Any:
+    def encode(self, action: Any) -> Any:
         """The answers by question."""
-        values = [space.as_value(value) for (_, space), value in zip(self.parts, action, strict=True)]
+        values = [space.encode(value) for (_, space), value in zip(self.parts, action, strict=True)]
         return dict(zip(keys(name for name, _ in self.parts), values, strict=True))
 
-    def of_value(self, value: Any) -> Any | None:
+    def decode(self, value: Any) -> Any | None:
         """The answers; None where one cannot be read."""
         names = keys(name for name, _ in self.parts)
-        answers = tuple(space.of_value(value[name]) for name, (_, space) in zip(names, self.parts, strict=True))
+        answers = tuple(space.decode(value[name]) for name, (_, space) in zip(names, self.parts, strict=True))
         return None if None in answers else answers
 
-    def listed(self) -> Sequence[tuple[Any, ...]] | None:
+    def enumerate(self) -> Sequence[tuple[Any, ...]] | None:
         """Every combination of answers; None where they are too many."""
-        lists = [space.listed() for _, space in self.parts]
+        lists = [space.enumerate() for _, space in self.parts]
         finite = [answers for answers in lists if answers is not None]
         if len(finite) < len(lists) or prod(map(len, finite)) > LISTED:
             return None

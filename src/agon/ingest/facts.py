@@ -11,7 +11,7 @@ from agon.errors import AgonError
 from agon.ingest.base import Bad
 from agon.ingest.files import reading
 from agon.ingest.recorded import Conditions, Records, Settings
-from agon.paths import shown
+from agon.paths import display_path
 
 MATCHES = pya.schema(
     [(name, pya.string()) for name in ("source_path", "model", "prompt", "opponent", "payoffs")]
@@ -31,7 +31,7 @@ def read_facts(folder: Path) -> Records:
     matches = _read_table(folder / "matches.parquet", MATCHES)
     rounds = _read_table(folder / "rounds.parquet", ROUNDS)
     if matches.match.duplicated().any():
-        raise AgonError(f"{shown(folder / 'matches.parquet')} has two matches of one number: get the file again")
+        raise AgonError(f"{display_path(folder / 'matches.parquet')} has two matches of one number: get the file again")
     place = pd.Index(matches.match).get_indexer(rounds.match)
     bad = []
     if orphans := (place < 0).sum():
@@ -65,7 +65,7 @@ def _read_table(path: Path, schema: pya.Schema) -> pd.DataFrame:
         frame = table.to_pandas()
     gaps = [name for name in schema.names if not name.endswith("action") and table[name].null_count]
     if gaps:
-        raise AgonError(f"{shown(path)} has empty cells in {', '.join(gaps)}: get it again")
+        raise AgonError(f"{display_path(path)} has empty cells in {', '.join(gaps)}: get it again")
     return frame
 
 

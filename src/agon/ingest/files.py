@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pya
 
 from agon.errors import AgonError, visible
-from agon.paths import shown
+from agon.paths import display_path
 
 UNFIT = (LookupError, TypeError, ValueError, OSError)
 """What Python raises for values of the wrong kind."""
@@ -16,12 +16,12 @@ UNFIT = (LookupError, TypeError, ValueError, OSError)
 def find_files(folder: Path, name: str) -> Iterator[Path]:
     """Every file called `name` below `folder`, in the order of its path. Raises AgonError when there is none."""
     if not folder.exists():
-        raise AgonError(f"{shown(folder)} is not there: give a folder (`dvc pull data.dvc` fetches data/)")
+        raise AgonError(f"{display_path(folder)} is not there: give a folder (`dvc pull data.dvc` fetches data/)")
     if not folder.is_dir():
-        raise AgonError(f"{shown(folder)} is no folder: unpack an archive first")
+        raise AgonError(f"{display_path(folder)} is no folder: unpack an archive first")
     paths = sorted(folder.rglob(name))
     if not paths:
-        raise AgonError(f"{shown(folder)} holds no {name}: is it the right folder?")
+        raise AgonError(f"{display_path(folder)} holds no {name}: is it the right folder?")
     yield from paths
 
 
@@ -31,9 +31,9 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise AgonError(f"{shown(path)} is not there: `dvc pull data.dvc` brings the published facts") from None
+        raise AgonError(f"{display_path(path)} is not there: `dvc pull data.dvc` brings the published facts") from None
     except (pya.ArrowException, AttributeError, MemoryError, OverflowError, *UNFIT) as error:
-        raise AgonError(f"{shown(path)} cannot be read ({first_line(error)}): get it again") from None
+        raise AgonError(f"{display_path(path)} cannot be read ({first_line(error)}): get it again") from None
 
 
 def first_line(error: BaseException) -> str:

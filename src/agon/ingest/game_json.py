@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pya
 
-from agon.errors import fault_of
+from agon.errors import describe_fault
 from agon.ingest.base import Bad
 from agon.ingest.files import find_files
 from agon.ingest.recorded import LARGEST, Conditions, Records, Settings, Unusable, categorical
@@ -162,7 +162,7 @@ def _parse_record(data: bytes) -> Record:
     except UnicodeDecodeError as error:
         raise Unusable(f"is not UTF-8: byte {error.start} cannot be read") from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise Unusable(f"is no recorded game: {fault_of(error, Record)}") from None
+        raise Unusable(f"is no recorded game: {describe_fault(error, Record)}") from None
     rounds = len(record.valid_outcomes)
     for name in ("moves", "points", "tokens"):
         for seat in (0, 1):

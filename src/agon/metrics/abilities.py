@@ -11,7 +11,7 @@ import pandas as pd
 
 from agon.errors import AgonError
 from agon.metrics.exact import flips
-from agon.metrics.interval import SHARE, Numbers, ends, jackknifed
+from agon.metrics.interval import SHARE, Numbers, ends, jackknife
 
 ABILITIES = {
     "judgement": "judgement",
@@ -90,7 +90,7 @@ def _interval(metric: Any, value: float, hits: pd.DataFrame, sizes: pd.DataFrame
         return metrics[metric].to_numpy(dtype=float)
 
     games = is_counted.index[is_counted].get_level_values("game")
-    return ends(value, *jackknifed(sums, measure, games), n, level, LIMITS.get(metric, SHARE))
+    return ends(value, *jackknife(sums, measure, games), n, level, LIMITS.get(metric, SHARE))
 
 
 def _counted_parts(metric: str) -> Iterator[str]:

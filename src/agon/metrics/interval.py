@@ -222,12 +222,12 @@ def ratio_interval(
         raise AgonError(f"hits / n lies beyond {limits[0]:g} to {limits[1]:g} in some cluster: give other limits")
     if len(n) < 2:
         return np.nan, np.nan
-    error, df = jackknifed(np.stack([hits, n], axis=-1), lambda sums: sums[:, 0] / sums[:, 1])
+    error, df = jackknife(np.stack([hits, n], axis=-1), lambda sums: sums[:, 0] / sums[:, 1])
     low, high = ends(hits.sum() / n.sum(), error, df, n.sum() ** 2 / (n**2).sum(), level, limits)
     return float(low), float(high)
 
 
-def jackknifed(
+def jackknife(
     sums: Numbers, measure: Callable[[Numbers], Numbers], strata: NDArray[Any] | None = None
 ) -> tuple[Any, Any]:
     """Standard error and degrees of freedom of `measure`, a function of sums over clusters, by the delete-one jackknife.
@@ -268,7 +268,7 @@ class Contrast(NamedTuple):
     """Two-sided p of Student's t that the contrast is 0; absent where the interval is."""
 
 
-def contrasted(
+def contrast_ratios(
     parts: Sequence[pd.DataFrame],
     contrast: Callable[[Numbers], Numbers],
     level: float = 0.95,
@@ -291,7 +291,7 @@ def contrasted(
         kinds = np.unique(n > 0, axis=0, return_inverse=True)[1].ravel()
         strata = kinds if np.bincount(kinds).min() > 1 else None
         size = len(parts)
-        error, df = jackknifed(
+        error, df = jackknife(
             np.concatenate([hits, n], axis=1), lambda sums: contrast((sums[:, :size] / sums[:, size:]).T), strata
         )
         low, high = ends(value, error, df, len(n), level, limits)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Protocol, Type
 
 import msgspec
 
-from agon.errors import AgonError, fault_of
+from agon.errors import AgonError, describe_fault
 from agon.models.ends import Ended
 
 Role = Literal["system", "user", "assistant"]
@@ -204,7 +204,7 @@ class Model(ABC):
         try:
             msgspec.convert({name: getattr(self, name) for name in _Limits.__struct_fields__}, _Limits)
         except msgspec.ValidationError as error:
-            raise AgonError(f"model {self.model}: the settings do not fit: {fault_of(error, _Limits)}") from None
+            raise AgonError(f"model {self.model}: the settings do not fit: {describe_fault(error, _Limits)}") from None
         try:
             json.dumps(dict(self.parameters), allow_nan=False)
         except (RecursionError, TypeError, ValueError) as error:

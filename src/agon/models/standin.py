@@ -8,7 +8,7 @@ from random import Random
 from string import digits
 from typing import Any, Literal
 
-from agon.games.schemas import THOUGHT, TOOL, calling, misfit, written
+from agon.games.schemas import THOUGHT, TOOL, calling, find_mismatch, write_answer
 from agon.models.base import Answer, CallFailed, Model, Request, identity_of, key_of
 from agon.registry import kind_of
 
@@ -81,7 +81,7 @@ class StandIn(Model):
         return "words"
 
     def _weights(self, request: Request, dice: Random) -> tuple[float, ...]:
-        actions, done = request.view.legal.listed(), self.policy(request.view, dice)
+        actions, done = request.view.legal.enumerate(), self.policy(request.view, dice)
         even = self.trembles / len(actions)
         return tuple(math.log(even + (1 - self.trembles) * (action == done) or TINY) for action in actions)
 
@@ -94,14 +94,16 @@ class StandIn(Model):
         action = view.legal.example(dice) if asked_to_think else self.policy(view, dice)
         thought = "(a stand-in speaks) " + "so " * self.words
         if request.tools:
-            value = view.legal.as_value(action)
+            value = view.legal.encode(action)
             given = {name: each for name, each in value.items() if name != TOOL}
             tools = {name: takes for name, takes in view.legal.as_tools().items() if name.rstrip(digits) == value[TOOL]}
-            return calling(thought, next(name for name, takes in tools.items() if not misfit(given, takes)), given)
+            return calling(
+                thought, next(name for name, takes in tools.items() if not find_mismatch(given, takes)), given
+            )
         if request.schema is None:
-            return f"{thought}\n[move] {view.legal.spelled(action)}"
+            return f"{thought}\n[move] {view.legal.format(action)}"
         room = request.schema["properties"].get(THOUGHT, {}).get("maxLength")
-        return written(view.legal.as_value(action), thought[:room] if room else None)
+        return write_answer(view.legal.encode(action), thought[:room] if room else None)
 
     @property
     def identity(self) -> str:
@@ -124,4 +126,4 @@ class StandIn(Model):
 
 def _example(view: Any, dice: Random) -> str:
     """Any legal action, as a player writes it."""
-    return str(view.legal.spelled(view.legal.example(dice)))
+    return str(view.legal.format(view.legal.example(dice)))

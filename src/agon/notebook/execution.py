@@ -16,10 +16,10 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from papermill.exceptions import PapermillException, PapermillExecutionError
 
-from agon.conf import names, offered, settings_of
+from agon.conf import names, settings_of, suggest
 from agon.errors import AgonError
 from agon.notebook.page import page, settle, title
-from agon.paths import ROOT, input_files, input_path, shown
+from agon.paths import ROOT, display_path, input_files, input_path
 
 RUNS = "runs"
 """The folder of runs, each in a folder of its name."""
@@ -37,7 +37,7 @@ def parameters(name: str, overrides: Sequence[str] = (), run: str = "") -> dict[
     source = input_path(f"notebooks/{name}.ipynb")
     notebooks = sorted(path.stem for path in input_files("notebooks", "*.ipynb"))
     if name not in notebooks:
-        raise AgonError(f"there is no notebook {name!r}: {offered(name, notebooks, 'agon list notebooks')}")
+        raise AgonError(f"there is no notebook {name!r}: {suggest(name, notebooks, 'agon list notebooks')}")
     try:
         overridden: Any = OmegaConf.to_container(OmegaConf.from_dotlist(list(overrides)))
         defaults = settings_of("notebook", name) if name in names("notebook") else {}
@@ -145,7 +145,7 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
             )
     except PapermillExecutionError as error:
         message = f"{error.ename}: {_line(error.evalue) or _failing_line(error.traceback)}"
-        raise AgonError(f"notebook {name}, cell {error.exec_count}: {message} (see {shown(failed)})") from error
+        raise AgonError(f"notebook {name}, cell {error.exec_count}: {message} (see {display_path(failed)})") from error
     except PapermillException as error:
         raise AgonError(f"notebook {name} did not run: {_line(error)}") from error
     except RuntimeError as error:  # a kernel that died, "Kernel died before replying to kernel_info"

@@ -2,7 +2,7 @@
 
 from agon.plan.matches import Match, agents_of, cautions, models_of, plan, shared_chance
 from agon.plan.seats import PERSON, Seat
-from agon.plan.trial import raised
+from agon.plan.trial import describe_failure
 
 __all__ = [
     "PERSON",
@@ -10,8 +10,8 @@ __all__ = [
     "Seat",
     "agents_of",
     "cautions",
+    "describe_failure",
     "models_of",
     "plan",
-    "raised",
     "shared_chance",
 ]

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from agon.errors import AgonError, fault_of
+from agon.errors import AgonError, describe_fault
 
 
 class Sampling(msgspec.Struct, forbid_unknown_fields=True):
@@ -99,7 +99,7 @@ def experiment_of(experiment: Mapping[str, Any]) -> Experiment:
     try:
         checked = msgspec.convert({**experiment, "models": [models] if isinstance(models, str) else models}, Experiment)
     except msgspec.ValidationError as error:
-        raise AgonError(f"the experiment's settings do not fit: {fault_of(error, Experiment)}") from None
+        raise AgonError(f"the experiment's settings do not fit: {describe_fault(error, Experiment)}") from None
     if not checked.meetings:
         raise AgonError(f"experiment {checked.name} plays nothing: give it tournaments, pairings or challenges")
     for meeting in checked.meetings:
@@ -107,7 +107,7 @@ def experiment_of(experiment: Mapping[str, Any]) -> Experiment:
     return checked
 
 
-def named(experiment: Experiment) -> tuple[list[str], list[str]]:
+def names_in_experiment(experiment: Experiment) -> tuple[list[str], list[str]]:
     """The agents and the models that an experiment names, as often as it does."""
     entrants = [name for tournament in experiment.tournaments for name in tournament.agents]
     for challenge in experiment.challenges:

@@ -13,17 +13,17 @@ from typing import Any
 from agon.conf import (
     CONF,
     compose_together,
-    distinct,
     expand_settings,
     id_name,
     load,
+    require_distinct_games,
     settings_of,
 )
 from agon.errors import AgonError, count
 from agon.games import Game
 from agon.models import Model
 from agon.models.standin import StandIn
-from agon.plan.experiment import Cell, Challenge, Experiment, Pairing, Tournament, experiment_of, named
+from agon.plan.experiment import Cell, Challenge, Experiment, Pairing, Tournament, experiment_of, names_in_experiment
 from agon.plan.seats import Seat, entrants_of, hash_of, identity_of, models_named, seat_of
 from agon.plan.symmetry import difference
 from agon.plan.trial import try_out
@@ -69,7 +69,7 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
     for game in games.values():
         if type(game.seats) is not int or game.seats < 1:
             raise AgonError(f"{game.name}: seats is {game.seats!r}; it must be a whole number, 1 at least")
-    distinct([*games.values()])
+    require_distinct_games([*games.values()])
     if not large:
         _require_small(settings, games, conf)
     matches: dict[str, Match] = {}
@@ -97,7 +97,7 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
 
 def _compose_files(experiment: Experiment, conf: Path) -> None:
     """Composes all files that an experiment names, at once."""
-    agents, models = named(experiment)
+    agents, models = names_in_experiment(experiment)
     games = [re.split("[/~]", name)[0] for meeting in experiment.meetings for name in meeting.games]
     sampling = [experiment.sampling] if experiment.sampling else []
     compose_together({"game": games, "agent": agents, "model": models, "sampling": sampling}, conf)
@@ -243,9 +243,9 @@ def _in_cell(match: Match, cell: Cell) -> Match:
 def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]:
     """The models that an experiment asks, by name, with its sampling parameters. Raises AgonError."""
     checked = experiment_of(experiment)
-    return models_named(named(checked)[1], checked.sampling, conf)
+    return models_named(names_in_experiment(checked)[1], checked.sampling, conf)
 
 
 def agents_of(experiment: dict[str, Any]) -> set[str]:
     """The names of an experiment's agents, as the experiment writes them. Raises AgonError."""
-    return {*named(experiment_of(experiment))[0]}
+    return {*names_in_experiment(experiment_of(experiment))[0]}

@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from agon.conf import id_name, load, name_now, settings_of
-from agon.errors import AgonError, fault_of
+from agon.conf import current_name, id_name, load, settings_of
+from agon.errors import AgonError, describe_fault
 from agon.games import Game
 from agon.models import Model
 from agon.models.base import require_distinct
 from agon.plan.experiment import Sampling
-from agon.registry import kind_of, located
+from agon.registry import kind_of, locate
 
 PERSON = "human"
 """The agent's name that stands for a person. No experiment seats a person."""
@@ -41,7 +41,7 @@ class Seat:
 def seat_of(entrant: str, game: Game[Any], models: Mapping[str, Model], conf: Path) -> tuple[Seat, list[Any]]:
     """The seat, and its identity: the agent's settings, and its model's identity and prompts."""
     agent, _, model = entrant.partition("@")
-    name = name_now("agent", agent, conf)
+    name = current_name("agent", agent, conf)
     player, settings = player_of(name, conf), settings_of("agent", name, conf)
     if not model:
         return Seat(name, player), [id_name("agent", name, conf), identity_of(settings)]
@@ -60,7 +60,7 @@ def seat_of(entrant: str, game: Game[Any], models: Mapping[str, Model], conf: Pa
 def entrants_of(name: str, models: Sequence[str], conf: Path, copies: int = 0) -> list[str]:
     """The agent, by the name that it has now, with each model that it asks; `copies` of one that asks none of them, at least one."""
     name_in_conf, _, model_of_name = name.partition("@")
-    agent = name_now("agent", name_in_conf, conf)
+    agent = current_name("agent", name_in_conf, conf)
     asks = getattr(player_of(agent, conf), "asks_model", False)
     if model_of_name and not asks:
         raise AgonError(f"agent {agent} asks no model, but {name} gives it one")
@@ -104,7 +104,7 @@ def models_named(names: Sequence[str], sampling: str | None, conf: Path) -> dict
     try:
         msgspec.convert(sampling_settings, Sampling)
     except msgspec.ValidationError as error:
-        raise AgonError(f"conf/sampling/{sampling}.yaml does not fit: {fault_of(error, Sampling)}") from None
+        raise AgonError(f"conf/sampling/{sampling}.yaml does not fit: {describe_fault(error, Sampling)}") from None
     models = {}
     for name in dict.fromkeys(filter(None, names)):
         model = load("model", name, conf)
@@ -130,7 +130,7 @@ def identity_of(settings: Any, idle: Set[str] = frozenset(), usual: Mapping[str,
 
 @functools.cache
 def _kind(target: str) -> str:
-    target_object = located(target)
+    target_object = locate(target)
     kind = kind_of(target_object)
     if CLAIMED.setdefault(kind, target_object) is not target_object:
         one, other = (f"{claimant.__module__}.{claimant.__qualname__}" for claimant in (CLAIMED[kind], target_object))

@@ -12,16 +12,16 @@ from typing import Any
 from agon.conf import reason
 from agon.errors import AgonError
 from agon.games import Dice, Game, IllegalAction, Observation
-from agon.games.base import known_notes
+from agon.games.base import check_notes
 from agon.games.spaces import Choice, Space
-from agon.loop import ENDLESS, longest, started
-from agon.paths import shown
+from agon.loop import ENDLESS, longest, start_match
+from agon.paths import display_path
 from agon.plan.seats import Seat, keywords_of
 
 TRIAL_STEPS = 100
 """Steps of a trial before models are asked."""
 LIBRARIES = frozenset(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
-LOOP_CODE = tuple(f"{shown(Path(__file__).parents[1])}/{name}" for name in ("plan/", "loop.py:", "play/"))
+LOOP_CODE = tuple(f"{display_path(Path(__file__).parents[1])}/{name}" for name in ("plan/", "loop.py:", "play/"))
 """Code that runs in every match, which error messages do not name."""
 
 
@@ -42,7 +42,7 @@ def try_out(seat: Seat, game: Game[Any], name: str = "") -> None:
     try:
         most = longest(game)
         _require_people(game)
-        (match, (_, views, _), dice), (copy, (_, copy_views, _), copy_dice) = started(game, 0), started(game, 0)
+        (match, (_, views, _), dice), (copy, (_, copy_views, _), copy_dice) = start_match(game, 0), start_match(game, 0)
         for _ in range(most if whole else min(TRIAL_STEPS, most)):
             for place, view in views.items():
                 _require_own_view(place, view)
@@ -63,14 +63,16 @@ def try_out(seat: Seat, game: Game[Any], name: str = "") -> None:
                     f"the same match pays {payoffs} and {payoffs_again}: all chance is drawn from the dice"
                 )
             seats_in_turns = [place for place in range(game.seats) if place in views_before or payoffs[place]]
-            json.dumps([*known_notes(game.notes(state), seats_in_turns)], allow_nan=False)
+            json.dumps([*check_notes(game.notes(state), seats_in_turns)], allow_nan=False)
         else:
             if whole:
                 raise ValueError(ENDLESS.format(most))
     except (KeyboardInterrupt, Unfit):
         raise
     except BaseException as error:  # a game, or a script, may raise anything
-        raise AgonError(f"{name or f'agent {seat.agent}'} cannot play {game.name}: {raised(error, game)}") from error
+        raise AgonError(
+            f"{name or f'agent {seat.agent}'} cannot play {game.name}: {describe_failure(error, game)}"
+        ) from error
     if not seat.immediate:
         _require_forfeits(game)
 
@@ -78,18 +80,18 @@ def try_out(seat: Seat, game: Game[Any], name: str = "") -> None:
 def _require_forfeits(game: Game[Any]) -> None:
     """Raises AgonError for a game that fails in its first steps where half of the answers cannot be read."""
     try:
-        coin, (match, (_, views, _), dice) = Random(0), started(game, 0)
+        coin, (match, (_, views, _), dice) = Random(0), start_match(game, 0)
         for _ in range(TRIAL_STEPS):
             if not views:
                 break
             actions = {place: _draw_action(view, dice[place]) for place, view in views.items()}
             state, views, _ = match.send({place: coin.choice((action, None)) for place, action in actions.items()})
-            json.dumps([*known_notes(game.notes(state), range(game.seats))], allow_nan=False)
+            json.dumps([*check_notes(game.notes(state), range(game.seats))], allow_nan=False)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a game may raise anything
         raise AgonError(
-            f"{game.name} fails where an answer cannot be read (action None): {raised(error, game)}"
+            f"{game.name} fails where an answer cannot be read (action None): {describe_failure(error, game)}"
         ) from error
 
 
@@ -137,7 +139,7 @@ def questions_of(game: Game[Any]) -> list[Observation]:
     """The observations in the first steps of a match of random legal actions; of a game that fails, those before the failure."""
     questions = list[Observation]()
     with suppress(Exception):
-        match, (_, views, _), dice = started(game, 0)
+        match, (_, views, _), dice = start_match(game, 0)
         for _ in range(TRIAL_STEPS):
             if not views:
                 break
@@ -157,15 +159,15 @@ def _check_space(space: Space) -> None:
         hash(space)
     except TypeError as error:
         raise TypeError(f"{name} is not hashable ({error}): a space is a frozen dataclass, without lists") from None
-    text = space.spelled(space.example(Random(0)))
+    text = space.format(space.example(Random(0)))
     if type(space).read is Space.read and space.read(f"[move] {text}").action is None:
-        raise ValueError(f"{name} writes {text[:80]!r}, which it does not read: give it a method parsed (or read)")
+        raise ValueError(f"{name} writes {text[:80]!r}, which it does not read: give it a method parse (or read)")
     for option in space.options if isinstance(space, Choice) else ():
         if space.read(f"[move] {option}").action != option:
             raise ValueError(f"{option[:80]!r} cannot be an option: an answer of it would not be read as it")
 
 
-def raised(error: BaseException, game: object) -> str:
+def describe_failure(error: BaseException, game: object) -> str:
     """A failed match in one line: the error, the game's class, and the place in the code of the game or script."""
     while error.__cause__ is not None:
         error = error.__cause__
@@ -173,6 +175,6 @@ def raised(error: BaseException, game: object) -> str:
     if isinstance(error, IllegalAction):  # the player is at fault
         return message
     lines = [(Path(place.filename), place.lineno) for place in traceback.extract_tb(error.__traceback__)]
-    places = [f"{shown(path)}:{line}" for path, line in lines if not any(map(path.is_relative_to, LIBRARIES))]
+    places = [f"{display_path(path)}:{line}" for path, line in lines if not any(map(path.is_relative_to, LIBRARIES))]
     places = [place for place in places if not place.startswith(LOOP_CODE)]
     return f"{message} ({', '.join([type(game).__name__, *places[-1:]])})"

@@ -1,7 +1,7 @@
 """Plays matches, and writes their turns."""
 
-from agon.play.match import Played, play_async, play_now
-from agon.play.rows import ordered, table
+from agon.play.match import Trajectory, play_async, play_now
+from agon.play.rows import merge_turns, turns_table
 from agon.play.run import play, play_at_once
 
-__all__ = ["Played", "ordered", "play", "play_async", "play_at_once", "play_now", "table"]
+__all__ = ["Trajectory", "merge_turns", "play", "play_async", "play_at_once", "play_now", "turns_table"]

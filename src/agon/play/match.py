@@ -7,13 +7,13 @@ from typing import Any
 from agon.agents import Place, Reply, together
 from agon.errors import AgonError
 from agon.games import Observation
-from agon.games.base import Note, known_notes
-from agon.loop import started
+from agon.games.base import Note, check_notes
+from agon.loop import start_match
 from agon.models import Answering, Halted
-from agon.plan import Match, raised
+from agon.plan import Match, describe_failure
 
 
-class Played:
+class Trajectory:
     """The course of one match: a row for each seat that was asked or paid in a step. The rows become the turns table."""
 
     __slots__ = ("answers", "details", "payoffs", "rows", "views")
@@ -39,7 +39,7 @@ class Played:
     ) -> None:
         """Adds a step. A seat that was paid without being asked has a row without an answer."""
         seats = [seat for seat, payoff in enumerate(payoffs) if seat in views or payoff]
-        for seat, what, value in known_notes(notes, seats):
+        for seat, what, value in check_notes(notes, seats):
             self.details.setdefault(len(self.views) + seats.index(seat), {})[what] = value
         first_view = next(iter(views.values()))
         self.views += [views.get(seat) or first_view._replace(legal=None, role="", seat=seat) for seat in seats]
@@ -48,11 +48,11 @@ class Played:
         self.rows.append(len(seats))
 
 
-def play_now(match: Match) -> Played:
+def play_now(match: Match) -> Trajectory:
     """Plays a match between scripts, without an event loop: an await costs more than a script's answer."""
-    game, scripts, trajectory = match.game, [seat.player for seat in match.seats], Played()
+    game, scripts, trajectory = match.game, [seat.player for seat in match.seats], Trajectory()
     try:
-        steps, (_, views, _), dice = started(game, match.seed)
+        steps, (_, views, _), dice = start_match(game, match.seed)
         while views:
             views_before, actions = views, {seat: scripts[seat](view, dice[seat]) for seat, view in views.items()}
             state, views, payoffs = steps.send(actions)
@@ -60,7 +60,7 @@ def play_now(match: Match) -> Played:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a game, or a script, may raise anything
-        raise AgonError(f"match {match.id} ({match_name(match)}): {raised(error, game)}") from error
+        raise AgonError(f"match {match.id} ({match_name(match)}): {describe_failure(error, game)}") from error
     return trajectory
 
 
@@ -70,8 +70,8 @@ async def play_async(
     *,
     instant: bool = False,
     moved: Callable[[Any, tuple[float, ...]], object] = lambda state, payoffs: None,
-    so_far: "Played | None" = None,
-) -> Played:
+    so_far: "Trajectory | None" = None,
+) -> Trajectory:
     """Plays a match. Seats that move simultaneously are asked at the same time, and may answer in any order.
 
     The result depends on the match and its players' answers alone, not on other matches that run. With `instant`, for
@@ -87,13 +87,13 @@ async def play_async(
             raise TypeError(f"seat {seat} answered with {type(reply).__name__}, not with a Reply")
         return reply
 
-    trajectory = Played() if so_far is None else so_far
+    trajectory = Trajectory() if so_far is None else so_far
     try:
         players = [
             seat.player if immediate[place] else seat.player(Place(match.id, place, models.get(seat.model or "")))
             for place, seat in enumerate(match.seats)
         ]
-        steps, (state, views, payoffs), dice = started(game, match.seed)
+        steps, (state, views, payoffs), dice = start_match(game, match.seed)
         moved(state, payoffs)
         while views:
             replies = {seat: Reply(players[seat](view, dice[seat])) for seat, view in views.items() if immediate[seat]}
@@ -111,7 +111,7 @@ async def play_async(
     except (AgonError, Halted, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError):
         raise
     except BaseException as error:
-        raise AgonError(f"match {match.id} ({match_name(match)}): {raised(error, game)}") from error
+        raise AgonError(f"match {match.id} ({match_name(match)}): {describe_failure(error, game)}") from error
     return trajectory
 
 

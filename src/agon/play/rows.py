@@ -15,11 +15,11 @@ from agon.agents import Reply
 from agon.agents.base import STOOD_IN
 from agon.games import Observation
 from agon.plan import Match
-from agon.play.match import Played
+from agon.play.match import Trajectory
 from agon.turns import COLUMNS, LABEL, action_text, typed
 
 
-def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
+def turns_table(done: Sequence[tuple[Match, Trajectory]]) -> pd.DataFrame:
     """The turns of matches, sorted by match, turn and seat."""
     answers = list(chain.from_iterable(played.answers for _, played in done))
     steps_of = [len(played.rows) for _, played in done]
@@ -62,7 +62,7 @@ def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
     return typed(columns | _match_columns([match for match, _ in done], match_of_row, columns["seat"]))
 
 
-def ordered(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.DataFrame:
+def merge_turns(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.DataFrame:
     """One turns table of all `parts`, in the order of `matches` (ids); of a match in several parts, the first part's."""
     place = {match: index for index, match in enumerate(matches)}
     ids: set[str] = set()

@@ -12,8 +12,8 @@ from agon.errors import AgonError, count
 from agon.models import Answering
 from agon.models.ledger import Unrecorded
 from agon.plan import Match
-from agon.play.match import Played, match_name, play_async, play_now
-from agon.play.rows import ordered, table
+from agon.play.match import Trajectory, match_name, play_async, play_now
+from agon.play.rows import merge_turns, turns_table
 from agon.turns import read, write
 
 
@@ -55,7 +55,7 @@ def play(
         raise Unrecorded(
             f"of {count(len(matches), 'match')} none is recorded to its end: recorded with concurrency=1, one is after another"
         )
-    return ordered(parts, [match.id for match in matches])
+    return merge_turns(parts, [match.id for match in matches])
 
 
 def _instant(match: Match, models: Mapping[str, Answering]) -> bool:
@@ -66,7 +66,7 @@ def _instant(match: Match, models: Mapping[str, Answering]) -> bool:
 def play_at_once(
     matches: Iterable[Match],
     models: Mapping[str, Answering],
-    done: Callable[[Match, Played], None],
+    done: Callable[[Match, Trajectory], None],
     lacking: list[Match] | None = None,
 ) -> None:
     """Plays matches whose players never wait, without an event loop; those not recorded to their end go to `lacking`."""
@@ -92,7 +92,7 @@ async def _play_slow(
     matches: Iterable[Match],
     models: Mapping[str, Answering],
     concurrency: int,
-    done: Callable[[Match, Played], None],
+    done: Callable[[Match, Trajectory], None],
     lacking: list[Match] | None,
 ) -> None:
     waiting = iter(matches)
@@ -118,10 +118,10 @@ class _Journal:
 
     def __init__(self, folder: Path, kept: list[pd.DataFrame], tick: Callable[[int], object]) -> None:
         self.folder, self.kept, self.tick = folder, kept, tick
-        self.waiting: list[tuple[Match, Played]] = []
+        self.waiting: list[tuple[Match, Trajectory]] = []
         self.since = monotonic()
 
-    def add(self, match: Match, steps: Played) -> None:
+    def add(self, match: Match, steps: Trajectory) -> None:
         """Adds a match that has ended."""
         self.waiting.append((match, steps))
         if len(self.waiting) >= self.matches or monotonic() - self.since > self.seconds:
@@ -130,7 +130,7 @@ class _Journal:
     def flush(self) -> None:
         """Writes the waiting matches."""
         if self.waiting:
-            part = table(self.waiting)
+            part = turns_table(self.waiting)
             write(part, self.folder / f"{self.waiting[0][0].id}-{len(self.waiting)}-{os.getpid()}.parquet")
             self.kept.append(part)
             self.tick(len(self.waiting))

@@ -14,7 +14,7 @@ import numpy as np
 
 from agon.games import Game
 from agon.games.base import Times
-from agon.loop import started
+from agon.loop import start_match
 from agon.models import Model
 from agon.models.batch import Batched
 from agon.models.recording import Recording
@@ -148,7 +148,7 @@ class _Course:
         self.further = play_out(match, models, recording, roomy=True) if full else self.expected
         self.open = any(model.calls for model in self.expected)
         """Whether any call is not recorded."""
-        self.first = set(started(match.game, match.seed)[1][1])
+        self.first = set(start_match(match.game, match.seed)[1][1])
         """The seats that are asked first, whatever the answers."""
 
     def of_seat(self, seat: int, place: int) -> tuple[list[Counted], list[Counted], Times]:

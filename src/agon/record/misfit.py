@@ -41,7 +41,7 @@ class _Listener(NamedTuple):
         raise Halted("only the first question is looked at")
 
 
-def misfit(matches: Sequence[Match], models: Mapping[str, Model], recording: Recording) -> str:
+def explain_cache_miss(matches: Sequence[Match], models: Mapping[str, Model], recording: Recording) -> str:
     """One line that says what differs, if no recorded answer belongs to these matches.
 
     Empty where some answer does, or where nothing is recorded.

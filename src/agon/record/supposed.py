@@ -7,7 +7,7 @@ from random import Random
 from typing import NamedTuple
 
 from agon.agents.keeping import Full
-from agon.games.schemas import written
+from agon.games.schemas import write_answer
 from agon.models import Answer, Model, Request
 from agon.models.base import key_of
 from agon.models.recording import Recording
@@ -103,7 +103,7 @@ class DryRunModel:
     def _text(self, request: Request, tokens: float) -> str:
         legal = request.view.legal
         action = legal.example(Random(request.sample))
-        move = f"[move] {legal.spelled(action)}" if request.schema is None else written(legal.as_value(action))
+        move = f"[move] {legal.format(action)}" if request.schema is None else write_answer(legal.encode(action))
         return move.rjust(int(tokens * LETTERS[1]))
 
     def end_step(self) -> None:

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from agon.conf import built, name_now
+from agon.conf import build, current_name
 from agon.errors import AgonError, visible
 from agon.games import Game, IllegalAction, Observation
-from agon.games.pages import UNREADABLE, asked_for, news
-from agon.loop import started
+from agon.games.pages import UNREADABLE, describe_entry, describe_space
+from agon.loop import start_match
 from agon.turns import action_of, tidy
 
 
@@ -47,8 +47,8 @@ def one_match(turns: pd.DataFrame, name: str) -> pd.DataFrame:
     if rows.empty:
         game, variant, agent, *_ = [*name.split("/"), None, None]
         matches_of_game = turns[(turns.game == game) & (turns.variant == variant)]
-        agents = matches_of_game.agent.astype("str").map(partial(name_now, "agent"))
-        matches_of_agent = matches_of_game if agent is None else matches_of_game[agents == name_now("agent", agent)]
+        agents = matches_of_game.agent.astype("str").map(partial(current_name, "agent"))
+        matches_of_agent = matches_of_game if agent is None else matches_of_game[agents == current_name("agent", agent)]
         rows = (
             matches_of_game[matches_of_game.match == matches_of_agent.match.iloc[0]]
             if len(matches_of_agent)
@@ -74,7 +74,7 @@ def _build_game(name: str, variant: str, settings: str) -> Game[Any]:
     if not described:
         raise AgonError(f"the table of games has no settings of {name} {variant}: it cannot be built again")
     try:
-        game = built(described)
+        game = build(described)
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
         raise AgonError(f"{name} {variant} cannot be built as it was played: {error}") from error
     if not isinstance(game, Game):
@@ -82,7 +82,7 @@ def _build_game(name: str, variant: str, settings: str) -> Game[Any]:
     return game
 
 
-def replayed(turns: pd.DataFrame, games: pd.DataFrame) -> Replay:
+def replay_match(turns: pd.DataFrame, games: pd.DataFrame) -> Replay:
     """Replays the match of `turns` (all its rows) in its game, which is one of `games` (agon.turns.read_games).
 
     Raises AgonError where that game asks other seats, or pays otherwise, than the records, and when there is no such game.
@@ -91,7 +91,7 @@ def replayed(turns: pd.DataFrame, games: pd.DataFrame) -> Replay:
     games_of_name = games[games.game.eq(first.game) & games.variant.eq(first.variant) & games.rules.eq(first.rules)]
     for game in games_of(games_of_name):  # several where tables were put together
         try:
-            replays.append(stepped(game, turns))
+            replays.append(replay_in(game, turns))
         except AgonError as fault:
             error = fault
     if len({_history_text(replay) for replay in replays}) > 1:
@@ -106,12 +106,12 @@ def replayed(turns: pd.DataFrame, games: pd.DataFrame) -> Replay:
     )
 
 
-def stepped(game: Game[Any], turns: pd.DataFrame) -> Replay:
+def replay_in(game: Game[Any], turns: pd.DataFrame) -> Replay:
     """Replays the match of `turns` in this game. Raises AgonError where it asks other seats, or pays otherwise, than the records."""
     match, rules = turns.match.iloc[0], turns.rules.iloc[0]
     if rules != game.rules:
         raise AgonError(f"match {match} was played by rules {rules} of {game.name}, and this is of rules {game.rules}")
-    match_steps, (state, views, _), _ = started(game, _seed(match))
+    match_steps, (state, views, _), _ = start_match(game, _seed(match))
     steps = list[Step]()
     for turn, rows in turns.groupby("turn", sort=True):
         asked_rows = rows[rows.asked]
@@ -167,8 +167,8 @@ class Sight(NamedTuple):
     def __str__(self) -> str:
         view = self.view
         role = f", as {view.role}" if view.role else ""
-        action = UNREADABLE if self.action is None else view.legal.spelled(self.action)
-        choices = f"could answer {asked_for(view.legal.as_json())}"
+        action = UNREADABLE if self.action is None else view.legal.format(self.action)
+        choices = f"could answer {describe_space(view.legal.as_json())}"
         lines = [
             f"round {view.round}, {view.phase}{role}",
             *self.told,
@@ -183,7 +183,7 @@ def seen_by(turns: pd.DataFrame, games: pd.DataFrame, match: str, seat: int, rou
 
     Raises AgonError for a match, seat or round that does not exist, and for a match that cannot be replayed.
     """
-    replay = replayed(one_match(tidy(turns), match), games)
+    replay = replay_match(one_match(tidy(turns), match), games)
     steps = [step for step in replay.steps if seat in step.views]
     if not steps:
         seats = ", ".join(f"{number} ({player})" for number, player in enumerate(replay.game.players))
@@ -197,7 +197,11 @@ def seen_by(turns: pd.DataFrame, games: pd.DataFrame, match: str, seat: int, rou
     players = replay.game.players
     return [
         Sight(
-            *(step.turn, view, tuple(news(event, view, place, players) for place, event in enumerate(view.past))),
+            *(
+                step.turn,
+                view,
+                tuple(describe_entry(event, view, place, players) for place, event in enumerate(view.past)),
+            ),
             *(step.actions[seat], step.payoffs[seat]),
         )
         for step in steps_of_round

@@ -6,7 +6,7 @@ from typing import Any
 from IPython import get_ipython
 from IPython.display import Markdown, display
 
-from agon.paths import input_path, shown
+from agon.paths import display_path, input_path
 from agon.turns import cut_off, endings, is_turns, partial, read
 
 SAMPLES = "/tests/smoke/"
@@ -19,17 +19,17 @@ _shown: list[str] = []
 def caveats(paths: Iterable[str]) -> list[str]:
     """The caveats of files that a notebook reads: samples, partial experiments, answers that were cut off. Raises AgonError."""
     places = {path: input_path(path) for path in paths if path}
-    samples = [shown(path) for path in places.values() if SAMPLES in f"{path.resolve().as_posix()}/"]
+    samples = [display_path(path) for path in places.values() if SAMPLES in f"{path.resolve().as_posix()}/"]
     lines = [f"SAMPLE, not the report's data: {', '.join(samples)}"] if samples else []
     turns = [path for path in places.values() if path.suffix == ".parquet" and is_turns(path)]
     for path in turns:
         table = read(path, ["experiment", "ended"])
         lines += [f"PARTIAL: {experiment}" for experiment in partial(table)]
-        lines += [f"NOT WHOLE: {endings(table)} ({shown(path)})"] if cut_off(table).any() else []
+        lines += [f"NOT WHOLE: {endings(table)} ({display_path(path)})"] if cut_off(table).any() else []
     return lines
 
 
-def beware(*paths: str) -> None:
+def show_caveats(*paths: str) -> None:
     """From now on every output of this notebook (a figure, a table, a text) bears the caveats of the files at `paths`, if any.
 
     Call it where the data are loaded. Raises AgonError.

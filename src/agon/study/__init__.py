@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from agon.conf import names, offered_of
+from agon.conf import names, suggest_file
 from agon.errors import AgonError
-from agon.paths import ROOT, SHIPPED, from_home, keep_file, shown
+from agon.paths import ROOT, SHIPPED, display_path, expand_home, write_file
 
 TEMPLATE = Path(__file__).with_name("template")
 """The template's files. STUDY and MODEL stand for names, AGON for the path to agon's checkout; elsewhere lines with AGON are left out.
@@ -29,9 +29,9 @@ def make_study(name: str, model: str, path: str) -> Path:
         if (SHIPPED / "conf" / group / f"{name}.yaml").is_file():
             raise AgonError(f"agon's own conf/{group} has {name}: take another name")
     if model not in names("model"):
-        raise AgonError(f"there is no model {model!r} in conf/model: {offered_of('model', model)}")
+        raise AgonError(f"there is no model {model!r} in conf/model: {suggest_file('model', model)}")
     here = ROOT if Path.cwd().is_relative_to(ROOT) else Path.cwd()
-    folder = (here / from_home(path) / name).resolve()
+    folder = (here / expand_home(path) / name).resolve()
     if ROOT != SHIPPED and folder.is_relative_to(ROOT) and (ROOT / f"conf/experiment/{ROOT.name}.yaml").is_file():
         raise AgonError(
             f"{ROOT.name} is a study, which holds no other: `agon new study {name} --path ..` makes it beside"
@@ -40,7 +40,7 @@ def make_study(name: str, model: str, path: str) -> Path:
     if taken := [part for part in parents if part in PROJECT_FOLDERS or part.startswith(".")]:
         raise AgonError(f"a study cannot be in {'/'.join(parents)}: {taken[0]} holds what its project runs or makes")
     if folder.exists():
-        raise AgonError(f"{shown(folder)} is there: take another name, or --path FOLDER for another place")
+        raise AgonError(f"{display_path(folder)} is there: take another name, or --path FOLDER for another place")
     words = {"STUDY": name, "MODEL": model, "AGON": ""}
     if (SHIPPED / "src").is_dir() and folder.is_relative_to(SHIPPED):
         words["AGON"] = "/".join([".."] * len(folder.relative_to(SHIPPED).parts))
@@ -49,7 +49,7 @@ def make_study(name: str, model: str, path: str) -> Path:
             place, text = str(source.relative_to(TEMPLATE)).removesuffix(".txt"), source.read_text(encoding="utf-8")
             if not words["AGON"]:
                 text = re.sub("^.*AGON.*\n", "", text, flags=re.MULTILINE)
-            keep_file(
+            write_file(
                 folder / place.replace("STUDY", name), re.sub("STUDY|MODEL|AGON", lambda word: words[word[0]], text)
             )
     return folder

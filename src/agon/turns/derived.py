@@ -12,7 +12,7 @@ PARTIAL = re.compile(r" \(partial: ([\d,]+ of [\d,]+ matches)\)$")
 """End of a value of the column `experiment` where not all of its matches could be played."""
 
 
-def marked_partial(turns: pd.DataFrame, of: int) -> pd.DataFrame:
+def mark_partial(turns: pd.DataFrame, of: int) -> pd.DataFrame:
     """`turns` of some of an experiment's `of` matches; its column `experiment` says so: NAME (partial: 3 of 40 matches)."""
     suffix = f" (partial: {turns.match.nunique():,} of {of:,} matches)"
     return turns.assign(experiment=turns.experiment.cat.rename_categories(lambda name: name + suffix))

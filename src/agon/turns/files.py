@@ -13,7 +13,7 @@ import pyarrow as pya
 import pyarrow.parquet as pq
 
 from agon.errors import AgonError
-from agon.paths import input_path, input_places, shown
+from agon.paths import display_path, input_path, input_places
 from agon.turns.actions import action_of, action_text, relabel
 from agon.turns.checks import type_fault, validated
 from agon.turns.columns import COLUMNS, EVIDENCE, KEY, LABEL, LATER, completed
@@ -46,7 +46,7 @@ def write_parquet(table: pya.Table, path: Path) -> None:
             os.fsync(stream.fileno())
         part.replace(path)
     except OSError as error:
-        raise AgonError(f"{shown(path)} cannot be written: {error.strerror or error}") from None
+        raise AgonError(f"{display_path(path)} cannot be written: {error.strerror or error}") from None
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
@@ -89,17 +89,17 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
         turns = pd.read_parquet(path, columns=names_to_read, page_checksum_verification=True)
     except FileNotFoundError:
         raise AgonError(
-            f"{shown(path)} is not there: `make repro` makes those of dvc.yaml, `python -m agon play experiment=NAME` any other"
+            f"{display_path(path)} is not there: `make repro` makes those of dvc.yaml, `python -m agon play experiment=NAME` any other"
         ) from None
     except (pya.ArrowInvalid, pya.ArrowIOError, OSError) as error:
         reason, is_output = str(error).splitlines()[0], any(map(path.is_relative_to, input_places("transcripts")))
         again = "; where a stage makes it, delete it, and `dvc repro` makes it again" if is_output else ""
         raise AgonError(
-            f"{shown(path)} cannot be read ({reason}): it is no table of turns, or is damaged{again}"
+            f"{display_path(path)} cannot be read ({reason}): it is no table of turns, or is damaged{again}"
         ) from None
     missing = [name for name in [*names, *(EVIDENCE if older else ())] if name not in turns and name not in older]
     if missing:
-        raise AgonError(f"{shown(path)} is not a turns table: it has no column {', '.join(missing)}")
+        raise AgonError(f"{display_path(path)} is not a turns table: it has no column {', '.join(missing)}")
     if older:
         complete = completed(turns)
         turns = complete[[*names, *(name for name in complete if columns is None and name not in COLUMNS)]]
@@ -112,7 +112,7 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
         actions = relabel(turns.action, lambda label: action_text(action_of(label)))
         turns["action"] = actions.cat.reorder_categories(sorted(actions.cat.categories))
     if fault := type_fault(turns):
-        raise AgonError(f"{shown(path)} is not a turns table: {fault}")
+        raise AgonError(f"{display_path(path)} is not a turns table: {fault}")
     return turns
 
 

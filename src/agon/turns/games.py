@@ -10,7 +10,7 @@ import pyarrow as pya
 import pyarrow.parquet as pq
 
 from agon.errors import AgonError
-from agon.paths import input_path, shown
+from agon.paths import display_path, input_path
 from agon.turns.files import write_parquet
 
 GAMES: dict[str, tuple[Any, str]] = {
@@ -76,14 +76,14 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         table = pq.read_table(path, page_checksum_verification=True)
     except FileNotFoundError:
         raise AgonError(
-            f"{shown(path)} is not there, which says what games were played: `agon play`, `agon ingest` and `agon collect` "
+            f"{display_path(path)} is not there, which says what games were played: `agon play`, `agon ingest` and `agon collect` "
             "write it with the turns; run the one that made them again"
         ) from None
     except (pya.ArrowInvalid, pya.ArrowIOError, OSError) as error:
         raise AgonError(
-            f"{shown(path)} cannot be read ({str(error).splitlines()[0]}): it is no table of games"
+            f"{display_path(path)} cannot be read ({str(error).splitlines()[0]}): it is no table of games"
         ) from None
     if missing := [name for name in GAMES if name not in table.column_names]:
-        raise AgonError(f"{shown(path)} is no table of games: it has no column {', '.join(missing)}")
+        raise AgonError(f"{display_path(path)} is no table of games: it has no column {', '.join(missing)}")
     rows: list[dict[str, Any]] = table.select(list(GAMES)).to_pylist()
     return rows

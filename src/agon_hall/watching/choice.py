@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from agon.errors import AgonError
 from agon.games.html import label
-from agon.paths import shown
+from agon.paths import display_path
 from agon.turns import action_of, action_text, is_turns, read, typed
 
 MOST_MATCHES = 200
@@ -113,7 +113,7 @@ def listing(path: Path) -> pd.DataFrame:
     try:
         status = path.stat()
     except OSError as error:
-        raise AgonError(f"{shown(path)} cannot be read: {error.strerror or error}") from None
+        raise AgonError(f"{display_path(path)} cannot be read: {error.strerror or error}") from None
     return _listing(path, status.st_mtime_ns, status.st_size)
 
 
@@ -135,11 +135,11 @@ def turns_of(path: Path, match: str) -> pd.DataFrame:
         table = pq.read_table(path, filters=[("match", "==", match)], page_checksum_verification=True).to_pandas()
         turns = typed({str(name): table[name] for name in table})
     except (pya.ArrowException, OSError) as error:
-        raise AgonError(f"{shown(path)} cannot be read ({str(error).splitlines()[0]})") from None
+        raise AgonError(f"{display_path(path)} cannot be read ({str(error).splitlines()[0]})") from None
     except (TypeError, ValueError) as error:
-        raise AgonError(f"{shown(path)} is not a turns table: {error}") from None
+        raise AgonError(f"{display_path(path)} is not a turns table: {error}") from None
     if turns.empty:
-        raise AgonError(f"there is no match {match!r} in {shown(path)}")
+        raise AgonError(f"there is no match {match!r} in {display_path(path)}")
     actions = turns.action.map(
         lambda label: action_text(action_of(label)), na_action="ignore"
     )  # older tables quote words

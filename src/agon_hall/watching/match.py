@@ -14,9 +14,9 @@ from agon.errors import AgonError
 from agon.figures.viewer import Belief, beliefs, forecasts, players
 from agon.games import Observation
 from agon.games.base import PUBLIC
-from agon.games.pages import news
+from agon.games.pages import describe_entry
 from agon.models import Model
-from agon.replay import Replay, replayed
+from agon.replay import Replay, replay_match
 from agon.turns import read_games
 
 
@@ -37,7 +37,7 @@ class Watched:
         self.why = ""
         """Why it cannot be replayed; empty where it can."""
         try:
-            self.replay = replayed(turns, read_games(path))
+            self.replay = replay_match(turns, read_games(path))
         except AgonError as error:
             self.why = str(error)
         seats = int(turns.seat.max()) + 1
@@ -85,7 +85,7 @@ class Watched:
         if view is None:
             return []
         return [
-            HistoryLine(news(event, view, index, self.names), index >= count_before)
+            HistoryLine(describe_entry(event, view, index, self.names), index >= count_before)
             for index, event in enumerate(view.past)
         ]
 

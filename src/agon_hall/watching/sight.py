@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from agon.bridges.rows import Recorded
+from agon.bridges.rows import Prompts
 from agon.errors import AgonError
 from agon.games.base import PUBLIC
-from agon.games.html import listed
+from agon.games.html import join_words
 from agon.models.recording import FILE
 from agon.paths import ROOT
 from agon.plan import PERSON
@@ -66,7 +66,7 @@ def _public_sight(watched: Watched) -> Sight:
 
 
 def _board_with(aids: Sequence[str]) -> str:
-    return f"a board with the aids {listed(aids)}" if aids else "a board without aids"
+    return f"a board with the aids {join_words(aids)}" if aids else "a board without aids"
 
 
 def recorded_aids(turns: pd.DataFrame, seat: int) -> list[str] | None:
@@ -106,6 +106,6 @@ def prompt_of(experiment: str, exchange: str, folder: Path = ROOT / "data/record
 
 
 @functools.lru_cache(maxsize=2)
-def _recording(folder: Path, modified: int, size: int) -> Recorded:
+def _recording(folder: Path, modified: int, size: int) -> Prompts:
     """A recording. It is read again when its file has changed."""
-    return Recorded(folder)
+    return Prompts(folder)

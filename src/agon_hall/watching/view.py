@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from agon.figures.viewer import seating, setting
 from agon.games.base import PUBLIC
-from agon.games.html import count, lines, listed, number, written
-from agon.games.pages import UNREADABLE, Scene, asked_for, board_of, hides_totals
+from agon.games.html import count, format_value, join_words, lines, number
+from agon.games.pages import UNREADABLE, Scene, board_of, describe_space, hides_totals
 from agon.turns import CUT, action_of
 from agon_hall.family_pages import known_pages
 from agon_hall.rules import rules_text
@@ -103,7 +103,7 @@ def _title(watched: Watched, at: int) -> str:
 
 def _to_move_sentence(names: Sequence[str]) -> str:
     are = "is asked" if len(names) == 1 else "are asked at once"
-    return f"{listed(names)} {are}." if names else ""
+    return f"{join_words(names)} {are}." if names else ""
 
 
 def _player_line(watched: Watched, row: Any) -> str:
@@ -168,7 +168,7 @@ def _decision_facts(watched: Watched, at: int, row: Any) -> list[Fact]:
         ),
         Fact("raw reply", ABSENT if pd.isna(row.reply) else row.reply, "Reply"),
         Fact("read", _reading_text(row)),
-        Fact("asked for", ABSENT if pd.isna(row.legal) else asked_for(json.loads(row.legal)), "Possible answers"),
+        Fact("asked for", ABSENT if pd.isna(row.legal) else describe_space(json.loads(row.legal)), "Possible answers"),
         Fact("paid by this step", _points(row.payoff)),
         Fact("tokens sent / received", _tokens(row)),
         Fact("cost", no_cost if pd.isna(row.usd) else f"{_amount(row.usd, 6)} USD"),
@@ -182,7 +182,7 @@ def _detail_text(watched: Watched, name: str, value: Any) -> str:
     """A value of `detail` in words, with the names of players for their seats."""
     if name in ("target", "suspect") and type(value) is int and value in range(len(watched.names)):
         return watched.names[value]
-    return "nobody" if value is None and name in ("target", "suspect") else written(value)
+    return "nobody" if value is None and name in ("target", "suspect") else format_value(value)
 
 
 def _action_text(watched: Watched, at: int, row: Any) -> str:
@@ -190,8 +190,8 @@ def _action_text(watched: Watched, at: int, row: Any) -> str:
         return UNREADABLE
     action = action_of(row.action)
     if watched.replay and isinstance(action, list):
-        action = watched.replay.steps[at].views[row.seat].legal.spelled(action)
-    return written(action)
+        action = watched.replay.steps[at].views[row.seat].legal.format(action)
+    return format_value(action)
 
 
 def _reading_text(row: Any) -> str:

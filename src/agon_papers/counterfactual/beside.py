@@ -17,13 +17,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from agon import figures
-from agon.conf import name_now, new_names, offered
+from agon.conf import current_name, current_names, suggest
 from agon.errors import AgonError
 from agon.games.matrix.metrics import limits, per_match, shares_over_rounds
 from agon.games.tables import equilibrium_table, payoff_table
 from agon.metrics import summary
 from agon.metrics.interval import proportion_interval
-from agon.paths import input_path, shown
+from agon.paths import display_path, input_path
 from agon.turns import read, read_games
 from agon_papers.counterfactual.cells import MODELS, SPELLED, VARIANTS
 
@@ -83,7 +83,7 @@ class Comparison:
                 yield table[table.match.isin(self.matches.match)]
 
 
-def compared(
+def comparison(
     own: Turns | None = None,
     recorded: Turns = RECORDED,
     models: Sequence[str] = (),
@@ -104,7 +104,7 @@ def compared(
     for name, choice in (("models", models), ("agents", agents), ("opponents", opponents)):
         if isinstance(choice, str):
             raise AgonError(f"{name}={choice} is a text: write a list, {name}=[{choice}]")
-    opponents = [name_now("agent", opponent) for opponent in opponents]
+    opponents = [current_name("agent", opponent) for opponent in opponents]
     games = _games(*([recorded] if own is None else [own, recorded])) if games is None else games
     recorded_turns, own_turns, reasons = _turns(recorded), None, [""]
     matches = _players(recorded_turns, games)
@@ -127,7 +127,7 @@ def compared(
         reasons = _explain_left_out(own_matches, shared, pairs)
         matches = pd.concat([matches, shared], ignore_index=True)
     if missing := [model for model in models if not matches.model.eq(model).any()]:
-        raise AgonError(f"no match with model {missing[0]!r}: {offered(missing[0], sorted(set(matches.model)))}")
+        raise AgonError(f"no match with model {missing[0]!r}: {suggest(missing[0], sorted(set(matches.model)))}")
     if models:
         matches = matches[matches.model.isin(list(models)) | matches.own]
     of_models = matches
@@ -160,7 +160,7 @@ def cooperation_by_round(
     Shares are of valid decisions, over all matches. Columns: game, variant, model, round, action, value (share), n (decisions, one per
     match), own, low, high (Clopper and Pearson's 95 % interval, of one's own models only). `choices`: see `compared`.
     """
-    return cooperation_of(compared(own, recorded, **choices))
+    return cooperation_of(comparison(own, recorded, **choices))
 
 
 def cooperation_of(comparison: Comparison) -> pd.DataFrame:
@@ -223,7 +223,7 @@ def comprehension(own: Turns | None = None, recorded: Turns = RECORDED, **choice
     Columns of `agon.metrics.summary` (value, sd, n, low, high), with `own`, and `never`: the round that stands for never.
     `choices`: see `compared`; without `agents` the zero-shot ones (zs), where both sides have them.
     """
-    return comprehension_of(compared(own, recorded, **({"usual": ["zs"]} | choices)))
+    return comprehension_of(comparison(own, recorded, **({"usual": ["zs"]} | choices)))
 
 
 def comprehension_of(comparison: Comparison) -> pd.DataFrame:
@@ -271,7 +271,7 @@ def _games(*sources: Turns) -> pd.DataFrame:
 
 
 def _source_name(turns: Turns) -> str:
-    return "the turns table" if isinstance(turns, pd.DataFrame) else shown(input_path(turns))
+    return "the turns table" if isinstance(turns, pd.DataFrame) else display_path(input_path(turns))
 
 
 def _pair_names(pairs: Iterable[tuple[str, str]]) -> str:
@@ -303,7 +303,9 @@ def _pairs(table: pd.DataFrame) -> pd.Series:
 
 def _styles(agents: pd.Series) -> pd.Series:
     """Agents by the paper's names of styles; scripts by their names in conf/agent, which both sides share."""
-    names = agents.astype(str).replace(new_names("agent")).str.replace(r"^(zs|cot|spp)_sc\d+$", r"sc-\1", regex=True)
+    names = (
+        agents.astype(str).replace(current_names("agent")).str.replace(r"^(zs|cot|spp)_sc\d+$", r"sc-\1", regex=True)
+    )
     return names.str.replace(r"^(zs|cot|spp)_.*$", r"\1", regex=True)
 
 
@@ -315,7 +317,7 @@ def _select(matches: pd.DataFrame, what: str, choices: Sequence[str], usual: Seq
     sides = [set(rows[what]) for _, rows in matches.groupby("own")]
     if choices:
         if missing := [choice for choice in choices if not any(choice in side for side in sides)]:
-            raise AgonError(f"no match with {what} {missing[0]!r}: {offered(missing[0], sorted(set().union(*sides)))}")
+            raise AgonError(f"no match with {what} {missing[0]!r}: {suggest(missing[0], sorted(set().union(*sides)))}")
         return matches[matches[what].isin(list(choices))]
     both = set.intersection(*sides) if sides else set()
     if not both and what == "opponent":

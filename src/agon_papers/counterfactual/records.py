@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from agon.conf import new_names
+from agon.conf import current_names
 from agon_papers.counterfactual.cells import MODELS as SHORT
 from agon_papers.counterfactual.cells import VARIANTS, agreement, statistics, true_variants
 from agon_papers.resampling import SEED, Units, stretch_deviations
@@ -157,7 +157,7 @@ class Records:
         keys = ["game", "variant", "opponent"]
         assert self.uniform is not None
         pool = self.uniform.astype(dict.fromkeys(keys, object))
-        old_names = {now: old for old, now in new_names("agent").items()}  # as the paper has it
+        old_names = {now: old for old, now in current_names("agent").items()}  # as the paper has it
         pool["opponent"] = pool.opponent.replace(old_names)
         places = pool.groupby(keys, sort=False).indices
         dice, sets = np.random.default_rng(SEED), []

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from agon.games.tradecraft.amounts import Hand, covers, minus, plus, traded
+from agon.games.tradecraft.amounts import Hand, covers, exchange_items, minus, plus
 from agon.games.tradecraft.story import Call, Deal, Hands, Story, items, stories
 from agon_papers.tradecraft.facts import Facts
 
@@ -66,7 +66,7 @@ def moves(story: Story) -> Iterator[tuple[Call, Hands, Hands]]:
 def _after(hands: Hands, call: Call, deal: Deal) -> Hands:
     seat, new_hands = call.seat, list(hands)
     if call.tool == "decide" and call.effect == "accept":
-        new_hands[1 - seat], new_hands[seat] = traded(
+        new_hands[1 - seat], new_hands[seat] = exchange_items(
             new_hands[1 - seat], new_hands[seat], deal.offer or {}, deal.request or {}
         )
     elif _is_applied(call):

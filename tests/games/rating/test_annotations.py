@@ -12,7 +12,7 @@ from agon.games.rating.annotations import KEPT, LONGEST, Sheet, annotations, jud
 from agon.games.rating.game import DIMENSIONS
 from agon.games.rating.metrics import reliability, scores
 from agon.plan import Match, Seat
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 
 LOGS = "tests/smoke/logs"
 TWO = ("persuasion", "theory_of_mind")
@@ -39,18 +39,18 @@ def test_answers_are_scores(tmp_path):
 
 def test_a_sheet_goes_on_where_it_was_left(tmp_path):
     first = sheet(tmp_path)
-    assert len(first.pages) == len(first.left()) == 8
-    for page in first.left()[:3]:
+    assert len(first.pages) == len(first.open_pages()) == 8
+    for page in first.open_pages()[:3]:
         first.rate(page, answers())
-    assert sheet(tmp_path).left() == first.pages[3:]
-    assert len(sheet(tmp_path, "bob").left()) == len(sheet(tmp_path, repetition=1).left()) == 8
-    assert len(sheet(tmp_path, dimensions=["adaptability"]).left()) == 8
+    assert sheet(tmp_path).open_pages() == first.pages[3:]
+    assert len(sheet(tmp_path, "bob").open_pages()) == len(sheet(tmp_path, repetition=1).open_pages()) == 8
+    assert len(sheet(tmp_path, dimensions=["adaptability"]).open_pages()) == 8
 
 
 def test_what_is_judged_in_another_view_is_asked_for_again(tmp_path):
     own = sheet(tmp_path)
     own.rate(own.pages[0], answers())
-    assert len(own.left()) == 7 and len(Sheet(logs(LOGS, full=True), "ann", tmp_path, TWO).left()) == 8
+    assert len(own.open_pages()) == 7 and len(Sheet(logs(LOGS, full=True), "ann", tmp_path, TWO).open_pages()) == 8
 
 
 def test_an_answer_given_again_replaces_the_first(tmp_path):
@@ -100,9 +100,9 @@ def test_a_line_that_was_cut_off_is_asked_for_again_and_costs_no_other(tmp_path,
     own.rate(own.pages[1], answers(), 'a "long" reason, with a comma, which is cut off somewhere')
     own.path.write_bytes(own.path.read_bytes()[:-cut])
     again = sheet(tmp_path)
-    assert again.left()[0] in own.pages[1:3]
+    assert again.open_pages()[0] in own.pages[1:3]
     again.rate(own.pages[1], answers(0.75))
-    assert sheet(tmp_path).left() == own.pages[2:] and len(annotations(own.path)) == 16
+    assert sheet(tmp_path).open_pages() == own.pages[2:] and len(annotations(own.path)) == 16
 
 
 def test_an_answer_that_cannot_be_kept_says_so_and_can_be_given_again(tmp_path, monkeypatch):
@@ -112,7 +112,7 @@ def test_an_answer_that_cannot_be_kept_says_so_and_can_be_given_again(tmp_path, 
         patch.setattr(os, "fsync", full_disk)
         with pytest.raises(AgonError, match="the answer is not kept: No space left"):
             own.rate(own.pages[1], answers())
-    assert own.pages[0] not in sheet(tmp_path).left()
+    assert own.pages[0] not in sheet(tmp_path).open_pages()
     synced = []
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", synced.append)
@@ -172,7 +172,7 @@ def test_people_and_assessors_are_compared(tmp_path):
         own.rate(page, own.drawn(page, dice))
     seats = (Seat("rater_random", anything),)
     played = [Match("t", game.match, 1, game, seats, 0, "") for game in logs(LOGS)]
-    assessor = scores(table([(match, play_now(match)) for match in played]))
+    assessor = scores(turns_table([(match, play_now(match)) for match in played]))
     found = reliability(pd.concat([annotations(own.path), assessor])).set_index(["dimension", "metric"])
     assert found.n["persuasion", "mae"] == 16 and found.n["theory_of_mind", "agreement"] == 48
     assert 0.2 < found.value["theory_of_mind", "agreement"] < 0.8

@@ -20,7 +20,7 @@ from agon.games.rating.logs import format_log, make_log
 from agon.games.settings import variants
 from agon.games.tables import games_table
 from agon.plan import Match, Seat
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 from agon.turns import write, write_games
 
 SAID = {"player": "Ann", "phase": "propose", "call": {"tool": "submit_proposal", "message": "Coal?"}}
@@ -144,7 +144,7 @@ def test_ratings_are_json_values_that_can_be_looked_up():
     for views, actions, payoffs in run.steps:
         legal, action = views[0].legal, actions[0]
         assert json.loads(json.dumps(action)) in legal and hash(action) and payoffs == (0.0,)
-        assert json.loads(json.dumps(legal.as_json())) == legal.as_json() and json.loads(legal.spelled(action))
+        assert json.loads(json.dumps(legal.as_json())) == legal.as_json() and json.loads(legal.format(action))
     assert run.steps[-1][0][0].legal.as_json()["ratings"]["value"] == list(ORDERS)
 
 
@@ -194,7 +194,7 @@ def test_nothing_that_players_wrote_is_taken_for_a_setting(text, tmp_path, monke
 
 def played(game=None, number=1):
     match = Match("test", f"{number:016x}", number, game or tradecraft(turns=3), (Seat("any", anything),) * 2, 0, "c")
-    return table([(match, play_now(match))])
+    return turns_table([(match, play_now(match))])
 
 
 def test_a_log_has_every_call_and_the_hands_of_every_turn():

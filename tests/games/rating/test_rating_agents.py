@@ -14,7 +14,7 @@ from agon.games.rating.game import DIMENSIONS, SCORED, Rating, Ratings, parse_ra
 from agon.games.rating.scripts import TurnCounts, count_turns, heuristic
 from agon.games.reading import read
 from agon.models.standin import StandIn
-from agon.play import table
+from agon.play import turns_table
 
 PAIR = Ratings(1, ("Ann", "Bob"))
 MIND = Ratings(1, ("Ann",), orders=True)
@@ -132,7 +132,7 @@ def test_random_bytes_are_never_a_rating(text):
 def test_what_is_spelled_is_read_again(data):
     why = st.text(min_size=1).filter(lambda text: text.strip() and not any("\ud800" <= c <= "\udfff" for c in text))
     rows = tuple((1, name, data.draw(st.floats(0, 1)), data.draw(why)) for name in PAIR.players)
-    assert parse_ratings(f"so\n[move] {PAIR.spelled(rows)}", PAIR) == (rows, "")
+    assert parse_ratings(f"so\n[move] {PAIR.format(rows)}", PAIR) == (rows, "")
 
 
 # --- the prompt
@@ -221,7 +221,7 @@ def test_the_baseline_rates_every_dimension():
 def test_a_model_rates_and_is_asked_again_when_it_strays():
     model = Told(in_turn(GOOD, GOOD.replace("1,", "2,", 1)))
     log = LOG | {"turns": LOG["turns"][:1]}
-    turns = table(
+    turns = turns_table(
         [(seat, at_the_table(seat, model)) for seat in [seated(LLM, game=game(log, dimensions=["cooperation"]))]]
     )
     assert json.loads(turns.action[0]) == [list(row) for row in ROWS] and turns.attempts[0] == 1
@@ -230,13 +230,13 @@ def test_a_model_rates_and_is_asked_again_when_it_strays():
 def test_the_fault_is_sent_back_and_no_rating_is_made_up():
     model = Told(in_turn("no", GOOD))
     seat = seated(LLM, game=game(LOG, dimensions=["cooperation"]))
-    turns = table([(seat, at_the_table(seat, model))])
+    turns = turns_table([(seat, at_the_table(seat, model))])
     assert turns.action.isna().all() and not turns.valid.any() and "Ann in turn 2 is not rated" in turns.fallback[0]
     assert "there is no JSON object" in model.asked[1].messages[-1].text
 
 
 def test_each_dimension_is_asked_by_itself():
-    model = Told(lambda request: request.view.legal.spelled(heuristic(request.view, None)))
+    model = Told(lambda request: request.view.legal.format(heuristic(request.view, None)))
     at_the_table(seated(LLM, game=game()), model)
     assert len(model.asked) == 9 and {len(request.messages) for request in model.asked} == {2}
     assert len({request.messages[0].text for request in model.asked}) == 1
@@ -256,5 +256,5 @@ class Standing:
 
 def test_the_stand_in_rates_through_text():
     seat = seated(LLM, game=game())
-    turns = table([(seat, at_the_table(seat, Standing(malformed=0.4)))])
+    turns = turns_table([(seat, at_the_table(seat, Standing(malformed=0.4)))])
     assert turns.valid.all() and turns.attempts.max() > 1

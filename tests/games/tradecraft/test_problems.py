@@ -7,7 +7,15 @@ import pytest
 
 from agon import ROOT, AgonError
 from agon.cli import main
-from agon.games.tradecraft.problems import BANDS, SHIPPED, Wish, generated, problem, problem_json, with_certificate
+from agon.games.tradecraft.problems import (
+    BANDS,
+    SHIPPED,
+    Wish,
+    generate_problems,
+    problem,
+    problem_json,
+    with_certificate,
+)
 from agon.games.tradecraft.rulesets import ruleset
 
 FILES = sorted((ROOT / "data/problems").glob("*/*.json"))
@@ -57,13 +65,13 @@ def test_no_target_is_shipped_twice_in_a_set():
 
 @pytest.mark.parametrize("folder", ["minecraft", "invented"])
 def test_the_generator_makes_what_is_shipped(folder):
-    made = next(generated(ruleset(SHIPPED[folder].ruleset), SHIPPED[folder].wishes, SHIPPED[folder].seed))
+    made = next(generate_problems(ruleset(SHIPPED[folder].ruleset), SHIPPED[folder].wishes, SHIPPED[folder].seed))
     assert problem_json(made) == (ROOT / f"data/problems/{folder}/01.json").read_bytes()
 
 
 def test_problems_are_as_difficult_as_wished():
     for wish in [Wish(2, BANDS[1], 1), Wish(3, BANDS[0], 2), Wish(3, BANDS[0], 3)]:
-        (found,) = generated(ruleset("minecraft_rewired"), [wish], 7)
+        (found,) = generate_problems(ruleset("minecraft_rewired"), [wish], 7)
         assert len(found.certificate.together.trades) == wish.trades
         assert all(wish.operations[0] <= goal.operations <= wish.operations[1] for goal in found.certificate.goals)
 
@@ -71,7 +79,7 @@ def test_problems_are_as_difficult_as_wished():
 def test_a_wish_that_cannot_be_had_is_refused():
     for wish in [Wish(2, (4, 6), 2), Wish(3, (4, 6), 1), Wish(1, (4, 6), 1), Wish(2, (4000, 5000), 1)]:
         with pytest.raises(AgonError, match=r"trades$|has no target left"):
-            list(generated(ruleset("invented"), [wish], 1))
+            list(generate_problems(ruleset("invented"), [wish], 1))
 
 
 def test_a_bad_file_is_refused_in_a_line(tmp_path):

@@ -145,14 +145,14 @@ WRONG = [
 
 
 def test_tags_and_fuels_may_be_mixed():
-    crafts = [TORCHES.matched(inputs, outputs) for inputs, outputs in ACCEPTED]
+    crafts = [TORCHES.match_craft(inputs, outputs) for inputs, outputs in ACCEPTED]
     assert [getattr(craft, "inputs", craft) for craft in crafts] == [inputs for inputs, _ in ACCEPTED]
 
 
 def test_a_refusal_says_what_was_expected():
     strays = []
     for inputs, outputs, fault, text in WRONG:
-        refusal = TORCHES.matched(inputs, outputs)
+        refusal = TORCHES.match_craft(inputs, outputs)
         if refusal[0] != fault or text not in refusal[1] or len(refusal[1]) >= 300:
             strays.append((inputs, outputs, refusal))
     assert not strays
@@ -187,15 +187,15 @@ def test_huge_mixed_amounts_are_checked_at_once():
         (Recipe("barrel", "", (("#p", 6), ("#s", 2)), "barrel", 1),),
         {"p": planks, "s": slabs},
     )
-    assert isinstance(wood.matched(dict.fromkeys(planks, 200), {"barrel": 1000}), Craft)
-    assert isinstance(wood.matched(dict.fromkeys(planks[:21], 200), {"barrel": 525}), Refusal)
+    assert isinstance(wood.match_craft(dict.fromkeys(planks, 200), {"barrel": 1000}), Craft)
+    assert isinstance(wood.match_craft(dict.fromkeys(planks[:21], 200), {"barrel": 525}), Refusal)
 
 
 def test_huge_mixed_fuels_are_checked_at_once():
     worths = dict(zip("abcde", (Fraction(n, 4) for n in (1, 3, 5, 9, 17)), strict=True))
     kiln = Ruleset("kiln", ("pot",), (Recipe("pot", "", (("#t", 1),), "pot", 1, True),), {"t": tuple("abcde")}, worths)
     found = [
-        isinstance(kiln.matched(dict.fromkeys("abcde", 10_000), {"pot": n}), Craft) for n in (9999, 10_000, 30_000)
+        isinstance(kiln.match_craft(dict.fromkeys("abcde", 10_000), {"pot": n}), Craft) for n in (9999, 10_000, 30_000)
     ]
     assert found == [False, False, True]
 
@@ -285,7 +285,7 @@ def crafts(draw):
 @given(crafts())
 def test_what_is_accepted_is_what_a_slow_search_accepts(craft):
     ruleset, inputs, outputs = craft
-    found = ruleset.matched(inputs, outputs)
+    found = ruleset.match_craft(inputs, outputs)
     allowed = [
         recipe.id
         for recipe in ruleset.recipes
@@ -316,7 +316,7 @@ def test_a_filled_craft_is_covered_by_the_hand_and_loses_nothing(ruleset, hand, 
     for recipe in ruleset.recipes:
         found = ruleset.fill_craft(recipe, times, hand)
         if isinstance(found, Craft):
-            assert isinstance(ruleset.matched(found.inputs, found.outputs), Craft)
+            assert isinstance(ruleset.match_craft(found.inputs, found.outputs), Craft)
             after = plus(minus(hand, found.inputs), found.outputs)
             for item in ITEMS:
                 change = found.outputs.get(item, 0) - found.inputs.get(item, 0)

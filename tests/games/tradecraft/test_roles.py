@@ -29,7 +29,7 @@ from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
 from agon.plan import Match, Seat
-from agon.play import play, table
+from agon.play import play, turns_table
 from agon.record import record
 from agon.record.estimate import estimates
 
@@ -63,7 +63,7 @@ def written(call, thought="Let me see."):
 def any_call(request):
     """A stand-in: any legal call, as an estimate expects them."""
     legal = request.view.legal
-    return f"Let me see.\n[move] {legal.spelled(legal.example(Random(request.sample)))}"
+    return f"Let me see.\n[move] {legal.format(legal.example(Random(request.sample)))}"
 
 
 def by_role(otherwise=any_call, **said):
@@ -101,7 +101,7 @@ def run(say=quick, seats=2, player=Roles, changes=None, **settings):
     models = [Told(say) for _ in range(seats)]
     players = [partial(player, **settings)] * seats
     match = seated(*players, game=game(seats, **changes or {}))
-    return table([(match, at_the_table(match, *models))]), models
+    return turns_table([(match, at_the_table(match, *models))]), models
 
 
 def details(turns):
@@ -636,7 +636,7 @@ def run_standin(model):
         instant, answer = True, staticmethod(model.answer)
 
     found = seated(Roles, Roles, game=game(targets=FAR))
-    return table([(found, at_the_table(found, Answers, Answers))])
+    return turns_table([(found, at_the_table(found, Answers, Answers))])
 
 
 def test_the_bill_counts_the_steps_that_roles_are_expected_to_take():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agon import ROOT, AgonError
 from agon.cli import main
 from agon.games.tradecraft import Recipe, Ruleset
-from agon.games.tradecraft.rulesets import RulesetFile, built, ruleset, text_of
+from agon.games.tradecraft.rulesets import RulesetFile, build_ruleset, ruleset, text_of
 from agon.games.tradecraft.rulesets.facts import import_facts
 from agon.games.tradecraft.rulesets.faults import faults
 from agon.games.tradecraft.rulesets.invented import (
@@ -257,7 +257,7 @@ def test_invented_rulesets_are_coherent_as_large_and_as_deep_as_wanted(seed, siz
     except ValueError as error:
         assert str(error).startswith("no ruleset of this size")
         return
-    rules = built(file)
+    rules = build_ruleset(file)
     assert faults(rules) == [] and text_of(file) == text_of(invented(seed, size))
     assert [len(rules.items), len(rules.recipes), len(rules.raw())] == [size.items, size.recipes, size.raw]
     assert max(len(recipe.needs) for recipe in rules.recipes) <= size.branching
@@ -309,7 +309,7 @@ def recipes_of(file, names=None):
 def test_a_renamed_ruleset_is_the_same_in_other_words(words):
     names = words(MINECRAFT, 7)
     other = rename(MINECRAFT, names)
-    assert recipes_of(other) == recipes_of(MINECRAFT, names) and built(other)
+    assert recipes_of(other) == recipes_of(MINECRAFT, names) and build_ruleset(other)
     assert other.fuel == {names[item]: worth for item, worth in MINECRAFT.fuel.items()}
     assert all(names[item] != item for item in names) and other.items == sorted(set(names.values()))
     assert (set(other.items) == set(MINECRAFT.items)) == (words is permutation)
@@ -327,7 +327,11 @@ def test_a_rewired_ruleset_deals_the_same_outputs_to_the_same_ingredients(file):
         assert Counter(map(what, other.recipes)) == Counter(map(what, file.recipes))
     old = {(each.makes, tuple(each.needs)) for each in file.recipes}
     assert not [each.id for each in other.recipes if (each.makes, tuple(each.needs)) in old]
-    assert faults(built(other)) == [] and (other.items, other.tags, other.fuel) == (file.items, file.tags, file.fuel)
+    assert faults(build_ruleset(other)) == [] and (other.items, other.tags, other.fuel) == (
+        file.items,
+        file.tags,
+        file.fuel,
+    )
     assert text_of(other) == text_of(rewire(file, 7)) != text_of(rewire(file, 8))
 
 

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 
 from agon.games.tradecraft import story
-from agon.games.tradecraft.amounts import traded
+from agon.games.tradecraft.amounts import exchange_items
 from agon.games.tradecraft.story import Deal
 
 OFFER = {
@@ -87,4 +87,4 @@ def test_calls_of_many_matches_are_columns_beside_the_turns():
 
 
 def test_a_trade_leaves_what_both_had_together():
-    assert traded({"coal": 2}, {"stick": 1}, {"coal": 2}, {"stick": 1}) == ({"stick": 1}, {"coal": 2})
+    assert exchange_items({"coal": 2}, {"stick": 1}, {"coal": 2}, {"stick": 1}) == ({"stick": 1}, {"coal": 2})

@@ -14,10 +14,10 @@ from agon import replay
 from agon.agents import seat_dice
 from agon.agents.scripts import anything
 from agon.games import IllegalAction
-from agon.games.tradecraft import Call, known
+from agon.games.tradecraft import Call, table_view
 from agon.games.tradecraft.amounts import floor_hand
 from agon.plan import Match, Seat
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 from agon.turns import validated
 
 quick = settings(max_examples=150, deadline=None)
@@ -143,7 +143,7 @@ def test_any_calls_in_any_order_keep_hands_valid_and_trades_conserve(data, game)
 
 def test_a_part_of_a_fuel_is_lost_when_done_and_kept_until_then():
     at = crafting().crafts(0, inputs={"raw_iron": 1, "coal": "1/8"}, outputs={"iron_ingot": 1})
-    assert at.answer(0)["answer"]["hand"]["coal"] == "7/8" and known(at.view(0)).hand["coal"] == Fraction(7, 8)
+    assert at.answer(0)["answer"]["hand"]["coal"] == "7/8" and table_view(at.view(0)).hand["coal"] == Fraction(7, 8)
     assert "coal" not in at.done().state.hands[0]
 
 
@@ -372,7 +372,7 @@ MESSAGES = [
 def test_messages_are_carried_as_they_are_and_mean_nothing():
     for message in MESSAGES:
         at = Table().proposes(offer={"stick": 1}, message=message)
-        assert at.told(1, "proposal")[-1]["message"] == message == known(at.view(1)).proposal["message"]
+        assert at.told(1, "proposal")[-1]["message"] == message == table_view(at.view(1)).proposal["message"]
         at.decides("reject", message)
         assert at.told(0, "decision")[-1] == {"decision": "reject", "message": message, "default": False}
         assert at.state.hands == at.game.hands
@@ -454,7 +454,7 @@ def test_an_accepted_trade_changes_hands_and_is_public():
     assert at.state.hands[2] == {"string": 2, "wheat": 2, "stick": 2} and at.state.hands[1] == at.game.hands[1]
     terms = {"proposer": "Player 1", "partner": "Player 3", "offer": {"stick": 2}, "request": {"string": 1}}
     assert all(at.told(seat, "trade") == [terms] for seat in range(3))
-    assert known(at.view(1)).hands["Player 3"] == at.state.hands[2]
+    assert table_view(at.view(1)).hands["Player 3"] == at.state.hands[2]
 
 
 def test_an_acceptance_in_any_case_is_one():
@@ -634,7 +634,7 @@ def test_a_copy_is_equal_and_so_are_its_matches(game):
 def test_a_recorded_match_is_replayed_step_by_step(game):
     turns = recorded(game, mixed)
     validated(turns)
-    again = replay.stepped(game, turns)
+    again = replay.replay_in(game, turns)
     assert turns.groupby("seat").payoff.sum().tolist() == [float(s in again.state.winners) for s in range(game.seats)]
     faults = turns.detail.dropna().map(json.loads).map(lambda detail: detail.get("fault"))
     assert (faults == "no such tool").any()
@@ -643,7 +643,7 @@ def test_a_recorded_match_is_replayed_step_by_step(game):
 
 def recorded(game, script, seed=5):
     match = Match("test", f"{seed:016x}", seed, game, (Seat("any", script),) * game.seats, 0, "c")
-    return table([(match, play_now(match))])
+    return turns_table([(match, play_now(match))])
 
 
 def test_the_turns_tell_hands_offers_crafts_and_refusals():
@@ -662,7 +662,7 @@ def test_what_a_seat_knows_holds_more_than_a_call_may_name():
     """Trades may bring together more than the largest amount of a call."""
     fields = {"hands": [{"stick": 9000}, {"stick": 9000}], "targets": TARGETS}
     at = Table(**fields).proposes(offer={"stick": 9000}).decides("accept")
-    assert known(at.view(1)).hands["Player 2"] == {"stick": 18000}
+    assert table_view(at.view(1)).hands["Player 2"] == {"stick": 18000}
 
 
 # --- Games that cannot be

@@ -10,7 +10,7 @@ from agon.agents.scripts import anything
 from agon.games.tradecraft.metrics import KINDS, first_seat, players, trading
 from agon.metrics.interval import proportion_interval
 from agon.plan import Match, Seat
-from agon.play import play_now, table
+from agon.play import play_now, turns_table
 from agon.turns import action_text, typed
 
 
@@ -107,8 +107,8 @@ def test_each_kind_of_invalid_call_is_counted_per_turn():
         ("b", "invalid_with_checks"): 2,
         ("b", "default: step limit"): 1,
     }
-    table = found(ONE, TWO)
-    assert {key: table[key] for key in counts} == {key: (pytest.approx(n / 3), 3) for key, n in counts.items()}
+    turns_table = found(ONE, TWO)
+    assert {key: turns_table[key] for key in counts} == {key: (pytest.approx(n / 3), 3) for key, n in counts.items()}
 
 
 def test_a_default_is_no_decision():
@@ -192,7 +192,7 @@ def test_winners_are_those_who_were_paid():
 def test_played_matches_are_counted_without_invalid_calls():
     seats = (Seat("one", anything), Seat("other", anything))
     done = [Match("test", f"{n:02}", n, tradecraft(turns=4), seats, n, "c") for n in range(3)]
-    told = trading(table([(match, play_now(match)) for match in done])).set_index(["agent", "metric"]).value
+    told = trading(turns_table([(match, play_now(match)) for match in done])).set_index(["agent", "metric"]).value
     assert all(told["one", kind] == 0 for kind in KINDS) and told["one", "turns"] == told["other", "turns"] <= 4
     assert (
         told["one", "gifts_given"] == told["other", "gifts_received"]

@@ -17,8 +17,8 @@ from agon.games.tradecraft import Call, pictures, story, tables
 from agon.games.tradecraft.pictures import crafting_graph, derivations, plan_steps
 from agon.games.tradecraft.tables import CHANGES, OUTCOMES, timeline
 from agon.plan import Match, Seat
-from agon.play import play_now, table
-from agon.replay import stepped
+from agon.play import play_now, turns_table
+from agon.replay import replay_in
 
 GAMES = {"two": tradecraft(), "three": tradecraft(3), "four": tradecraft(4, turns=4), "alchemy": alchemy()}
 GAMES["first"] = tradecraft(end="first")
@@ -33,7 +33,7 @@ def clumsy(view, dice):
 
 def played(game, script=clumsy, seed=7):
     match = Match("test", f"{seed:016x}", seed, game, (Seat("any", script),) * game.seats, 0, "c")
-    return table([(match, play_now(match))])
+    return turns_table([(match, play_now(match))])
 
 
 def states(game, seed=7):
@@ -104,7 +104,7 @@ def test_points_and_calls_are_summed_by_seat():
 
 def test_what_was_told_is_what_each_seat_was_told():
     game = tradecraft(3, turns=2)
-    told = tables.tellings(stepped(game, played(game, scripted)))
+    told = tables.tellings(replay_in(game, played(game, scripted)))
     assert "2 stick" in " ".join(told.told[told.player == "Player 3"])
     assert "script" in " ".join(told.told[told.player == "Player 2"])
     assert "script" not in " ".join(told.told[told.player == "Player 3"])

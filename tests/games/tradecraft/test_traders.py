@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from agon.agents.scripts import anything
 from agon.conf import load
-from agon.games.tradecraft import Recipe, Ruleset, TradeCraft, known
-from agon.games.tradecraft.amounts import hand_to_json, traded
+from agon.games.tradecraft import Recipe, Ruleset, TradeCraft, table_view
+from agon.games.tradecraft.amounts import exchange_items, hand_to_json
 from agon.games.tradecraft.planner.search import Plan, plan
 from agon.games.tradecraft.planner.trading import Needs, needs
 from agon.games.tradecraft.scripts import trader
@@ -127,7 +127,7 @@ def test_nothing_it_calls_is_refused_whatever_the_other_does(persona, wood, ston
 
 def planned(view, persona):
     """What it decides or crafts if everything is planned anew."""
-    table, rules = known(view), view.rules
+    table, rules = table_view(view), view.rules
     if view.phase == "craft":
         found = plan(rules.ruleset, table.hand, table.target)
         if not isinstance(found, Plan) or not found.steps:
@@ -141,7 +141,7 @@ def planned(view, persona):
         found = needs(rules.ruleset, hands, view.seat, table.target)
         missing.append(found.units if isinstance(found, Needs) else float("inf"))
         if len(missing) == 1:
-            hands[giver], hands[view.seat] = traded(hands[giver], hands[view.seat], offer, request)
+            hands[giver], hands[view.seat] = exchange_items(hands[giver], hands[view.seat], offer, request)
     (before, after), got, given = missing, sum(offer.values()), sum(request.values())
     takes = {
         "cooperative": after <= before,

@@ -20,9 +20,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
-from agon.agents.base import Place, Reply, spent
+from agon.agents.base import Place, Reply, total_cost
 from agon.agents.llm import LLM, ask
-from agon.agents.pgm.minds import Mind, Semantics, mind_class, mind_of
+from agon.agents.pgm.minds import BeliefState, Semantics, mind_class, mind_of
 from agon.agents.prompts import Prompts, Template, beliefs_of, require_own_words
 from agon.agents.reads import format_of_beliefs
 from agon.agents.styles import SelfConsistency
@@ -99,7 +99,7 @@ class Beliefs:
         self.llm = self.agent if isinstance(self.agent, LLM) else self.agent.agent
         self.form, self.semantics, self.attempts = form, semantics, attempts
         self.folder, self.answer_tokens = folder, answer_tokens
-        self.mind: Mind | None = None
+        self.mind: BeliefState | None = None
         self.asked = 0
         """Number of questions about beliefs so far."""
         self.unread = False
@@ -144,7 +144,7 @@ class Beliefs:
         self.unread = self.unread and (aside or not is_shown)
         return self._combine(reply, mind.ballot(view), mind, thoughts)
 
-    async def _think(self, mind: Mind, then: Observation, now: Observation) -> list[Reply]:
+    async def _think(self, mind: BeliefState, then: Observation, now: Observation) -> list[Reply]:
         """One analysis of the history as it was `then`. The conversation is that of `now`."""
         texts, answer, replies = beliefs_of(now.rules, self.folder), None, list[Reply]()
         reads, guide = (
@@ -158,7 +158,7 @@ class Beliefs:
             except StopIteration:
                 return replies
             view = then._replace(phase=PHASE, legal=space)
-            question = texts.rendered(
+            question = texts.render(
                 "ask", view, self.llm.since, self._notes(mind, now._replace(past=then.past))
             ).strip()
             instructions = reads.told(guide.reads, space)
@@ -179,9 +179,9 @@ class Beliefs:
             answer = draft.reply.action
 
     def _ask_again(self, view: Observation, how: str, fault: str) -> str:
-        return beliefs_of(view.rules, self.folder).rendered("again", fault, view).strip() + how
+        return beliefs_of(view.rules, self.folder).render("again", fault, view).strip() + how
 
-    def _notes(self, mind: Mind, view: Observation) -> BeliefNotes:
+    def _notes(self, mind: BeliefState, view: Observation) -> BeliefNotes:
         players = [f"Player {seat + 1}" for seat in range(mind.seats)]
         target, suspect_ = ((None if seat is None else players[seat]) for seat in (mind.target, mind.suspect))
         return BeliefNotes(
@@ -198,11 +198,11 @@ class Beliefs:
         texts = self.llm.texts(view.rules, self.llm.style, self.llm.folder)
         return texts.turn(view, self.llm.since).removesuffix(texts.turn(view, len(view.past))).strip()
 
-    def _recall(self, mind: Mind, view: Observation) -> str:
-        text = beliefs_of(view.rules, self.folder).rendered("recall", view, self._notes(mind, view)).strip()
+    def _recall(self, mind: BeliefState, view: Observation) -> str:
+        text = beliefs_of(view.rules, self.folder).render("recall", view, self._notes(mind, view)).strip()
         return f"\n\n{text}" if text else ""
 
-    def _combine(self, reply: Reply, ballot: Any, mind: Mind, thoughts: Sequence[Reply]) -> Reply:
+    def _combine(self, reply: Reply, ballot: Any, mind: BeliefState, thoughts: Sequence[Reply]) -> Reply:
         """The agent's reply with the thoughts in its detail. A `ballot` that follows from the beliefs replaces its action."""
         detail = {**(reply.detail or {}), **mind.held}
         if thoughts:
@@ -216,4 +216,4 @@ class Beliefs:
             fault = reply.fallback.partition(": ")[2]
             reply = replace(reply, action=ballot, fallback=f"beliefs: {fault}" if reply.fallback else "")
         entries = {name: value for name, value in detail.items() if value != []} or None
-        return replace(reply, **spent([*thoughts, reply]), detail=entries)
+        return replace(reply, **total_cost([*thoughts, reply]), detail=entries)

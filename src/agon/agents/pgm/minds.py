@@ -1,4 +1,4 @@
-"""The beliefs of one seat in one match, and the questions about them. A family's beliefs.py may define its own `Mind`."""
+"""The beliefs of one seat in one match, and the questions about them. A family's beliefs.py may define its own `BeliefState`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
@@ -16,7 +16,7 @@ WORDS = Text(600)
 """Reasons and plans."""
 
 
-class Mind(ABC):
+class BeliefState(ABC):
     """The base class of belief states. agon.agents.pgm.agent describes `semantics` published."""
 
     step = ""
@@ -78,7 +78,7 @@ class Mind(ABC):
         }
 
 
-class Forecasting(Mind):
+class ActionForecast(BeliefState):
     """Forecasts in words after every round but the last: each other player's next action, and what each expects of the rest."""
 
     forecast: Space | None = None
@@ -117,9 +117,9 @@ class Forecasting(Mind):
         form = Form((*((name, space) for name in pairs), ("because", WORDS)))
         answer = yield form
         if answer is not None:
-            forecasts = matched(pairs.values(), answer)
+            forecasts = pair_answers(pairs.values(), answer)
             self.rows = [[forecasts.get((view, seat)) for seat in range(self.seats)] for view in range(self.seats)]
-            self.written = (form.spelled(answer),)
+            self.written = (form.format(answer),)
 
     @property
     def held(self) -> dict[str, Any]:
@@ -127,18 +127,18 @@ class Forecasting(Mind):
         return {"beliefs": self.rows, "target": None} if self.rows else {}
 
 
-def mind_of(view: Observation, form: str, semantics: Semantics) -> Mind:
+def mind_of(view: Observation, form: str, semantics: Semantics) -> BeliefState:
     """A seat's belief state at the start of a match (see `mind_class`)."""
     return mind_class(view.rules)(view, form, semantics)
 
 
-def mind_class(game: Any) -> type[Mind]:
-    """The class of belief states for a game or its public rules: `Mind` of its family's beliefs.py, else `Forecasting`."""
+def mind_class(game: Any) -> type[BeliefState]:
+    """The class of belief states for a game or its public rules: `BeliefState` of its family's beliefs.py, else `ActionForecast`."""
     module = family_module(game, "beliefs")
-    cls: type[Mind] = Forecasting if module is None else module.Mind
+    cls: type[BeliefState] = ActionForecast if module is None else module.BeliefState
     return cls
 
 
-def matched(pairs: Iterable[tuple[int, int]], answers: Sequence[Any]) -> dict[tuple[int, int], Any]:
+def pair_answers(pairs: Iterable[tuple[int, int]], answers: Sequence[Any]) -> dict[tuple[int, int], Any]:
     """The answers by (view, seat). Further answers at the end are left out."""
     return dict(zip(pairs, answers, strict=False))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import exp, fsum, isfinite
 from typing import Any, Literal
 
-from agon.agents.pgm.minds import Mind, Semantics, Thinking
+from agon.agents.pgm.minds import BeliefState, Semantics, Thinking
 from agon.games import Dice, Observation
 from agon.games.reading import Reading
 from agon.games.schemas import AMOUNT, Schema, keys, object_of
@@ -125,7 +125,7 @@ class Suspicions(Space):
         """Any belief matrix, in twentieths or so."""
         return normalised([[int(dice.random() * 21) / 20 for _ in self.names] for _ in self.names])
 
-    def spelled(self, action: Any) -> str:
+    def format(self, action: Any) -> str:
         """`[[0.2, 0.3, 0.5], ...]`."""
         return "[" + ", ".join("[" + ", ".join(f"{cell:.3g}" for cell in row) + "]" for row in action) + "]"
 
@@ -143,19 +143,19 @@ class Suspicions(Space):
         names = keys(self.names)
         return object_of(dict.fromkeys(names, object_of(dict.fromkeys(names, AMOUNT))))
 
-    def as_value(self, action: Any) -> Any:
+    def encode(self, action: Any) -> Any:
         """The rows by name, to six decimals."""
         names = keys(self.names)
         rows = [dict(zip(names, (f"{cell:.6f}" for cell in row), strict=True)) for row in action]
         return dict(zip(names, rows, strict=True))
 
-    def of_value(self, value: Any) -> Any | None:
+    def decode(self, value: Any) -> Any | None:
         """The matrix; numbers above 1 are first divided by the greatest of their row."""
         rows = [[float(cell) for cell in row.values()] for row in value.values()]
         return normalised([[cell / max(1.0, *row) for cell in row] for row in rows])
 
 
-class Suspecting(Mind):
+class SuspicionState(BeliefState):
     """The belief matrix of games with a spy (agon.agents.pgm.suspicion)."""
 
     spy: bool | None = None
@@ -180,7 +180,7 @@ class Suspecting(Mind):
         answer: Matrix | None = yield Suspicions(self.players)
         if answer is not None:
             self.matrix = normalised(answer, blank=[(self.seat, self.seat)] if self.spy is False else ())
-            rows = Suspicions(self.players).spelled(self.matrix)
+            rows = Suspicions(self.players).format(self.matrix)
             self.written = (*self.written, f"how much each player in turn suspects each: {rows}")
 
     @property

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from agon.agents.pgm.minds import WORDS, Semantics, Thinking, matched
-from agon.agents.pgm.suspicion import RATINGS, Suspecting, suspect, watcher
+from agon.agents.pgm.minds import WORDS, Semantics, Thinking, pair_answers
+from agon.agents.pgm.suspicion import RATINGS, SuspicionState, suspect, watcher
 from agon.games import Observation
 from agon.games.base import Times
 from agon.games.spaces import Choice, Form
 
 
-class Mind(Suspecting):
+class BeliefState(SuspicionState):
     """One question after every clue. The chameleon has no view of its own to report, and names its guess of the word instead."""
 
     def __init__(self, view: Observation, form: str, semantics: Semantics) -> None:
@@ -38,9 +38,11 @@ class Mind(Suspecting):
         word = [("word", WORDS)] if self.spy else []
         form = Form((*((name, Choice(tuple(RATINGS))) for name in pairs), *word, ("because", WORDS)))
         answer = yield form
-        self.update(None if answer is None else matched(pairs.values(), [RATINGS.get(rating) for rating in answer]))
+        self.update(
+            None if answer is None else pair_answers(pairs.values(), [RATINGS.get(rating) for rating in answer])
+        )
         if answer is not None:
-            self.written = (form.spelled(answer),)
+            self.written = (form.format(answer),)
 
     def ballot(self, view: Observation) -> Any:
         """Published: the matrix's suspect."""

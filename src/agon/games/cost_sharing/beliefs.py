@@ -1,11 +1,11 @@
 """What one seat believes in cost sharing: how each changes what it would carry."""
 
-from agon.agents.pgm.minds import Forecasting
+from agon.agents.pgm.minds import ActionForecast
 from agon.games import Observation
 from agon.games.spaces import Choice
 
 
-class Mind(Forecasting):
+class BeliefState(ActionForecast):
     """Forecasts in three words, after the votes of a round."""
 
     forecast = Choice(("carry more", "carry the same", "carry less"))

@@ -49,7 +49,7 @@ def reference(
     airlines, own_seat = view.rules.airlines, view.seat
     target = target_shares(airlines, own_seat, standard, greed * max(0.0, 1 - (view.round - 1) / max(1, patience - 1)))
     if view.phase == "propose":
-        return rounded(target)
+        return round_shares(target)
     table = {event.seat: event.value for event in view.past if event.phase == "propose"}  # the last of each seat
     proposals = {seat: shares for seat, shares in table.items() if shares is not None}
     if not proposals:
@@ -73,7 +73,7 @@ def target_shares(airlines: tuple[Airline, ...], seat: int, standard: str, greed
     return tuple(greed * one + (1 - greed) * other for one, other in zip(best, fair, strict=True))
 
 
-def rounded(shares: Sequence[float]) -> tuple[int, ...]:
+def round_shares(shares: Sequence[float]) -> tuple[int, ...]:
     """Shares as multiples of STEP that sum to 100: the steps lost by rounding down go to the largest remainders."""
     steps = [share / STEP for share in shares]
     floors = [int(step) for step in steps]

@@ -8,7 +8,7 @@ import msgspec
 
 from agon.games.cost_sharing import game
 from agon.games.cost_sharing.game import CostSharing
-from agon.games.cost_sharing.scripts import rounded, target_shares
+from agon.games.cost_sharing.scripts import round_shares, target_shares
 from agon.games.settings import Candidate, OneTested
 
 SIZES = {"small": (40, 90, 0.75, 2.0), "medium": (110, 180, 1.25, 3.5), "large": (220, 340, 3.0, 9.0)}
@@ -42,7 +42,7 @@ def candidates(dice: Random, topics: str) -> Iterator[Candidate]:
     pool = [_airline(dice) for _ in range(20)]
     for _ in range(7):
         airlines = tuple(game.Airline(name, *fields) for name, fields in zip("ABC", dice.sample(pool, 3), strict=True))
-        proposals = [rounded(target_shares(airlines, seat, "proportional", 1.0)) for seat in range(3)]
+        proposals = [round_shares(target_shares(airlines, seat, "proportional", 1.0)) for seat in range(3)]
         for tested in range(3):
             yield {
                 "tested": tested,

@@ -17,15 +17,15 @@ from agon.games.base import (
     Dice,
     Event,
     Game,
+    Histories,
     Note,
     Observation,
-    Seen,
     Times,
     check_counts,
     check_seats,
     check_semantics,
     refuse_illegal,
-    told,
+    reveal,
 )
 from agon.games.spaces import Choice, Form, Space, Text
 
@@ -48,7 +48,7 @@ class State(NamedTuple):
 
     at: int
     """Steps done, scripted ones included."""
-    seen: Seen
+    seen: Histories
     outcome: str = ""
     """How it ended; empty before the ballot."""
     notes: tuple[Note, ...] = ()
@@ -232,15 +232,15 @@ class Deduction(Game[State]):
         histories, at = state.seen, state.at + 1
         if phase == "vote":
             for seat, ballot in actions.items():
-                histories = told(histories, Event("vote", seat, ballot), (seat,))
+                histories = reveal(histories, Event("vote", seat, ballot), (seat,))
             accused = most_voted(actions.values())
-            histories = told(histories, Event("accused", None, accused))
+            histories = reveal(histories, Event("accused", None, accused))
             outcome = "even" if accused is None else "caught" if accused == self.players[self.spy] else "escaped"
             return self._end(State(at, histories), outcome)
         notes: list[tuple[int, str, Any]] = []
         if phase in ("clue", "guess"):
             ((seat, text),) = actions.items()
-            histories = told(histories, Event(phase, seat, text))
+            histories = reveal(histories, Event(phase, seat, text))
             if phase == "guess":
                 right = text is not None and plain(text) == plain(self.word)
                 return self._end(State(at, histories), "guessed" if right else "caught")
@@ -283,7 +283,7 @@ class Deduction(Game[State]):
         step = self._next_step(state)
         if self._is_scripted(step):
             event = Event("clue", step.seats[0], self.clues[step.seats[0]])
-            return self._play_scripted(state._replace(at=state.at + 1, seen=told(state.seen, event)))
+            return self._play_scripted(state._replace(at=state.at + 1, seen=reveal(state.seen, event)))
         return state
 
     def _is_scripted(self, step: Ask) -> bool:

@@ -95,7 +95,7 @@ def reference(view: Observation, dice: Dice, *, breadth: int = 3, knowledge: str
     its role (Undercover) gives clues that fit twice as many words.
     """
     vocabulary = lexicon(knowledge)
-    belief = believed(view, vocabulary)
+    belief = infer_belief(view, vocabulary)
     if view.phase == "clue":
         return _choose_clue(belief, dice, 2 * breadth if belief.spy is None else breadth, vocabulary)
     if view.phase == "guess":
@@ -119,7 +119,7 @@ def _guess_word(belief: Belief, dice: Dice) -> str:
     return dice.choice(belief.words) if belief.words else "I cannot tell"
 
 
-def believed(view: Observation, vocabulary: Lexicon) -> Belief:
+def infer_belief(view: Observation, vocabulary: Lexicon) -> Belief:
     """The seat's belief, from its word or the topic, and from the clues so far.
 
     Undercover: a seat takes itself for the spy if its word fits the clues of none of the others, of whom there are two at least.

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from agon.agents.pgm.minds import Forecasting
+from agon.agents.pgm.minds import ActionForecast
 from agon.games import Observation
 
 
-class Mind(Forecasting):
+class BeliefState(ActionForecast):
     """Players have no names there: the other player, or the others by their order."""
 
     def names(self, view: Observation) -> Sequence[str]:

@@ -22,12 +22,12 @@ Mixed = frozenset[tuple[str, str, Any]]
 
 def restated(game: MatrixGame, map: Any) -> tuple[MatrixGame, Any]:
     """A game with reordered options, exchanged seats and scaled payoffs, and the rest of the map: its words."""
-    options = map.listed(game.options)
+    options = map.reorder(game.options)
 
     def table(profile: tuple[str, ...]) -> Any:
         if len(profile) < game.seats:
             return [table((*profile, option)) for option in options]
-        return map.paid(game.payoffs([profile[map.seat(seat)] for seat in range(game.seats)]))
+        return map.map_payoffs(game.payoffs([profile[map.seat(seat)] for seat in range(game.seats)]))
 
     rest = replace(map, seats=(), names=(), order=(), factor=1, shift=0)
     return replace(game, options=options, payoff=table(())), rest

@@ -1,5 +1,5 @@
-"""What one seat believes in the three-player dilemma: what each player, by its name, does next."""
+"""The beliefs of a seat in the three-player dilemma: the next action of each player, by name."""
 
-from agon.agents.pgm.minds import Forecasting as Mind
+from agon.agents.pgm.minds import ActionForecast as BeliefState
 
-__all__ = ["Mind"]
+__all__ = ["BeliefState"]

@@ -18,7 +18,7 @@ def solutions(game: Game[Any]) -> dict[str, Any]:
     contribute the same.
     """
     legal = game.legal_actions(game.start(Random(0)), 0)
-    maximum: Any = max(legal.listed() or ())
+    maximum: Any = max(legal.enumerate() or ())
     others = game.seats - 1
     nothing, one, everything = (
         _first_seat_payoff(game, puts)

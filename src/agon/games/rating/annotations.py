@@ -20,7 +20,7 @@ from agon.games import Dice
 from agon.games.rating.game import DIMENSIONS, ORDERS, THEORY_OF_MIND, Rating, Ratings, State
 from agon.games.rating.metrics import COLUMNS
 from agon.games.settings import variants
-from agon.paths import shown
+from agon.paths import display_path
 from agon.turns import no_formula
 
 KEPT = [*COLUMNS, "why"]
@@ -81,7 +81,7 @@ class Sheet:
         self._stamp: tuple[int, int, int] | None = None
         self.pages = [Page(game, turn + 1) for game in games for turn in range(len(game.seen.turns))]
 
-    def left(self) -> list[Page]:
+    def open_pages(self) -> list[Page]:
         """The pages that are not answered in full, in order."""
         rows = self._saved_rows()
         answered = set(zip(rows["match"], rows["view"], rows.dimension, rows.turn, rows.seat, strict=True))
@@ -167,12 +167,12 @@ def judged(dimensions: Sequence[str]) -> str:
 
 def rubric(dimension: str) -> list[str]:
     """The rubric of a dimension, line by line, in the words of the models' prompt."""
-    return Template(source_of(Rating, "prompt.md"), ("rubric",)).rendered("rubric", dimension).splitlines()
+    return Template(source_of(Rating, "prompt.md"), ("rubric",)).render("rubric", dimension).splitlines()
 
 
 def setting(game: Rating) -> str:
     """A description of the match, in the words of the models' prompt."""
-    whole = Template(source_of(Rating, "prompt.md"), ("system",)).rendered("system", game.observe(State(0), 0), "")
+    whole = Template(source_of(Rating, "prompt.md"), ("system",)).render("system", game.observe(State(0), 0), "")
     return whole.partition("# The game\n")[2].partition("\nThe players are ")[0].strip()
 
 
@@ -218,7 +218,9 @@ def _append(path: Path, rows: Sequence[Sequence[Any]]) -> None:
                 raise OSError(errno.ENOSPC, "No space left on device")
             os.fsync(file.fileno())
     except OSError as error:
-        raise AgonError(f"{shown(path)} cannot be written, the answer is not kept: {error.strerror or error}") from None
+        raise AgonError(
+            f"{display_path(path)} cannot be written, the answer is not kept: {error.strerror or error}"
+        ) from None
 
 
 def _plain(why: str) -> str:

@@ -4,7 +4,7 @@ import click
 
 from agon.cli import options
 from agon.errors import AgonError, count
-from agon.paths import in_project, keep_file, shown
+from agon.paths import display_path, in_project, write_file
 
 
 @click.command()
@@ -35,9 +35,9 @@ def make_logs(turns: str, folder: str, matches: int | None, force: bool) -> None
             aimless += not log["targets"]
         if fault := log_fault(log):
             raise AgonError(f"match {name}: {fault}")
-        keep_file(place / f"{name}.json", format_log(log), force)
+        write_file(place / f"{name}.json", format_log(log), force)
     unknown = f", {aimless} without targets: the table of games beside it does not have them" if aimless else ""
-    click.echo(f"{count(len(names), 'log')} in {shown(place)}{unknown}")
+    click.echo(f"{count(len(names), 'log')} in {display_path(place)}{unknown}")
 
 
 @click.command()
@@ -58,14 +58,14 @@ def make_raters(names: str, logs: str, folder: str, days: int, url: str, force: 
 
     A link is all that its owner needs, and opens nothing else. It is said once: only a hash of it is kept.
     """
-    from agon.games.rating.raters import admitted
+    from agon.games.rating.raters import admit
 
     raters = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not raters:
         raise AgonError("--names must name somebody, as --names ann,bob")
     if not url.startswith(("http://", "https://")):
         raise AgonError(f"--url must begin with http:// or https://, not {url[:40]!r}")
-    for name, key in admitted(in_project(folder), raters, logs, days, force).items():
+    for name, key in admit(in_project(folder), raters, logs, days, force).items():
         click.echo(f"{name}  {url.rstrip('/')}/annotate?key={key}")
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from agon.errors import fault_of
+from agon.errors import describe_fault
 from agon.games.base import PUBLIC, Dice, Game, Note, Observation, Times, refuse_illegal
 from agon.games.reading import Reading
 from agon.games.schemas import Schema, keys, object_of
@@ -160,7 +160,7 @@ class Ratings(Space):
 
         return tuple((turn, player, value(), "") for turn, player in self.units())
 
-    def spelled(self, action: Any) -> str:
+    def format(self, action: Any) -> str:
         """The ratings as JSON in one line, as a rater writes them. An empty justification becomes a dash, as raters must give one."""
         rows = []
         for turn, player, value, why in action:
@@ -179,7 +179,7 @@ class Ratings(Space):
         turn = object_of(dict.fromkeys(keys(self.players), rating))
         return object_of({f"turn_{number}": turn for number in range(1, self.turns + 1)})
 
-    def as_value(self, action: Any) -> Any:
+    def encode(self, action: Any) -> Any:
         """The ratings by turn and player."""
         turns: dict[str, dict[str, Any]] = {}
         names = dict(zip(self.players, keys(self.players), strict=True))
@@ -188,7 +188,7 @@ class Ratings(Space):
             turns.setdefault(f"turn_{turn}", {})[names[player]] = fields | {"justification": why}
         return turns
 
-    def of_value(self, value: Any) -> Any | None:
+    def decode(self, value: Any) -> Any | None:
         """The ratings as a list."""
         ratings = []
         for number, turn in enumerate(value.values(), 1):
@@ -227,7 +227,7 @@ class Rating(Game[State]):
         try:
             log = msgspec.convert(json.loads(self.log), Log)
         except msgspec.ValidationError as error:
-            raise ValueError(f"{self.name}: {fault_of(error, Log)}") from None
+            raise ValueError(f"{self.name}: {describe_fault(error, Log)}") from None
         object.__setattr__(self, "dimensions", tuple(self.dimensions))
         object.__setattr__(self, "match", log.match)
         object.__setattr__(self, "seen", visible_log(self.name, log, self.targets or self.full, self.full))
@@ -282,7 +282,7 @@ def log_fault(log: object) -> str:
     try:
         msgspec.convert(log, Log)
     except msgspec.ValidationError as error:
-        return fault_of(error, Log)
+        return describe_fault(error, Log)
     return ""
 
 

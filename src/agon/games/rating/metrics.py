@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from agon.errors import AgonError
-from agon.metrics.interval import SHARE, contrasted, ends, jackknifed, pooled, summary
+from agon.metrics.interval import SHARE, contrast_ratios, ends, jackknife, pooled, summary
 from agon.turns import action_of, tidy
 
 COLUMNS = ["match", "rater", "repetition", "view", "dimension", "aspect", "turn", "seat", "value"]
@@ -73,7 +73,9 @@ def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect"), l
     rows = []
     rated = table[table.won.notna()].assign(hits=lambda scores: scores.value, n=1).astype({"won": bool})
     for key, part in rated.groupby(list(by), observed=True, sort=True, dropna=False):
-        contrast = contrasted([part[part.won], part[~part.won]], lambda means: means[0] / means[1] - 1, level=level)
+        contrast = contrast_ratios(
+            [part[part.won], part[~part.won]], lambda means: means[0] / means[1] - 1, level=level
+        )
         if not all(contrast.n):
             continue
         winners, losers = contrast.ratios
@@ -117,7 +119,7 @@ def reliability(
     for key, part in groups:
         sums = part.groupby("match", observed=True)[list(COUNTS)].sum().to_numpy(dtype=float)
         values = _measures(sums.sum(axis=0)[None, :])[0]
-        errors, df = jackknifed(sums, _measures) if len(sums) > 1 else (np.full(3, np.nan), np.zeros(3))
+        errors, df = jackknife(sums, _measures) if len(sums) > 1 else (np.full(3, np.nan), np.zeros(3))
         for place, (metric, limits) in enumerate({"alpha": (-np.inf, 1.0), "mae": SHARE, "agreement": SHARE}.items()):
             if not np.isnan(values[place]):
                 low, high = ends(values[place], errors[place], df[place], len(sums), level, limits)
@@ -144,7 +146,7 @@ def distance(
     return pd.concat(parts, ignore_index=True)[[*by, *MEASURED]]
 
 
-def compared(table: pd.DataFrame, assessor: str, level: float = 0.95) -> pd.DataFrame:
+def compare_raters(table: pd.DataFrame, assessor: str, level: float = 0.95) -> pd.DataFrame:
     """Compares raters with an assessor (`distance`) and with each other (`reliability`), for every dimension and order.
 
     Columns: between (assessor, raters), dimension, aspect (an order, or empty: all together), metric, value, n, low, high, absent

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from agon.games.html import items, label, text
-from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, Thing, TickField, share_of
+from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, Thing, TickField, parse_share
 from agon.games.pages import Desk, FamilyPage, Parts, Scene
 from agon.games.rating.game import ORDERS, Ratings
 from agon.games.rating.raters import RatersDesk
@@ -68,7 +68,9 @@ def _ratings(space: Ratings, entered: Entered) -> tuple[Any, ...]:
     rows = []
     for turn, player in space.units():
         entry = entered.get(f"{turn}/{player}")
-        value: Any = tuple(place in (entry or ()) for place in range(len(ORDERS))) if space.orders else share_of(entry)
+        value: Any = (
+            tuple(place in (entry or ()) for place in range(len(ORDERS))) if space.orders else parse_share(entry)
+        )
         if not space.orders and (value is None or value > 1):
             raise InvalidEntry(f"{_place(space, turn, player)}: enter a score from 0 to 1, such as 0.7.")
         rows.append((turn, player, value, entered.get(f"{turn}/{player}/why") or ""))

@@ -20,7 +20,7 @@ from agon.errors import AgonError
 from agon.games.rating.annotations import LONGEST, Page, Sheet, logs, rubric, setting, shuffled
 from agon.games.rating.game import ORDERS, THEORY_OF_MIND
 from agon.games.rating.words import lines_html, outcome_lines, turns
-from agon.paths import shown
+from agon.paths import display_path
 
 LOGS = "data/logs/tradecraft"
 """The usual folder of logs."""
@@ -50,10 +50,10 @@ def raters(folder: Path) -> dict[str, Rater]:
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Rater]) if path.exists() else {}
     except (OSError, msgspec.MsgspecError) as error:
-        raise AgonError(f"{shown(path)} cannot be read: {error}") from None
+        raise AgonError(f"{display_path(path)} cannot be read: {error}") from None
 
 
-def admitted(folder: Path, names: Sequence[str], games: str, days: int, again: bool = False) -> dict[str, str]:
+def admit(folder: Path, names: Sequence[str], games: str, days: int, again: bool = False) -> dict[str, str]:
     """Gives each name a key that nobody else has, and keeps who may rate in `folder`/raters.json. Returns name -> key.
 
     `again`: who has a link gets a new one, and the old one is void; answers stay. Raises AgonError.
@@ -86,7 +86,7 @@ def _write(path: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         new.replace(path)
     except OSError as error:
-        raise AgonError(f"{shown(path)} cannot be written: {error.strerror or error}") from None
+        raise AgonError(f"{display_path(path)} cannot be written: {error.strerror or error}") from None
 
 
 # ---- the page
@@ -124,7 +124,7 @@ class RatersDesk:
         lines = []
         for name, rater in raters(self.folder).items():
             sheet = self._sheet(name)
-            answered = len(sheet.pages) - len(sheet.left())
+            answered = len(sheet.pages) - len(sheet.open_pages())
             lines.append((name, f"{answered} of {len(sheet.pages)} turns; the link holds until {rater.until}"))
         return lines
 
@@ -140,7 +140,7 @@ class RatersDesk:
         Raises AgonError.
         """
         sheet = self._sheet(who)
-        open_pages, turn, pages = sheet.left(), query.get("turn", ""), len(sheet.pages)
+        open_pages, turn, pages = sheet.open_pages(), query.get("turn", ""), len(sheet.pages)
         first = _first(sheet)
         at = min(first, max(int(turn) - 1, 0)) if turn.isascii() and turn.isdigit() and len(turn) < 10 else first
         fields = {"turn_at": at, "pages": pages, "done": pages - len(open_pages), "faults": (), "why_not": ""}
@@ -244,7 +244,7 @@ class RatersDesk:
 
 def _first(sheet: Sheet) -> int:
     """The index of the first open page, or the number of pages if all are answered. Later pages stay hidden."""
-    return next((sheet.pages.index(page) for page in sheet.left()), len(sheet.pages))
+    return next((sheet.pages.index(page) for page in sheet.open_pages()), len(sheet.pages))
 
 
 def _page_key(page: Page) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from agon.games.html import items, listed, text
+from agon.games.html import items, join_words, text
 from agon.games.rating.game import VisibleLog
 
 Names = Mapping[str, str]
@@ -65,7 +65,8 @@ def format_goods(hand: Any) -> str:
     if not isinstance(hand, Mapping):
         return format_value(hand)
     return (
-        listed([f"{format_value(amount)} {TIMES} {format_value(item)}" for item, amount in hand.items()]) or "nothing"
+        join_words([f"{format_value(amount)} {TIMES} {format_value(item)}" for item, amount in hand.items()])
+        or "nothing"
     )
 
 

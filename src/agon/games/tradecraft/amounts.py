@@ -45,7 +45,7 @@ def minus(hand: Hand, less: Hand) -> dict[str, Amount]:
     return rest
 
 
-def traded(giver: Hand, taker: Hand, offer: Hand, request: Hand) -> tuple[dict[str, Amount], dict[str, Amount]]:
+def exchange_items(giver: Hand, taker: Hand, offer: Hand, request: Hand) -> tuple[dict[str, Amount], dict[str, Amount]]:
     """Two hands after a trade: the first one gives `offer` for `request`."""
     return plus(minus(giver, offer), request), plus(minus(taker, request), offer)
 

@@ -109,7 +109,7 @@ class Calls(Space):
             return Call(tool="craft_done")
         return Call(tool="craft_apply", inputs=hand_to_json(craft.inputs), outputs=hand_to_json(craft.outputs))
 
-    def spelled(self, action: Any) -> str:
+    def format(self, action: Any) -> str:
         """The call as JSON, in one line."""
         return json.dumps(action, ensure_ascii=False)
 
@@ -152,7 +152,7 @@ class Calls(Space):
         else:
             yield head | dict.fromkeys(ARGUMENTS.get(tool, ()), WORDS)
 
-    def as_value(self, action: Any) -> Any:
+    def encode(self, action: Any) -> Any:
         """The call as a value of the schema: every item of a hand is in it, and items that the call does not name are 0."""
         value = dict(action)
         if "partner" in value:
@@ -164,7 +164,7 @@ class Calls(Space):
             value["outputs"] = {"item": item, "amount": amount}
         return value
 
-    def of_value(self, value: Any) -> Any | None:
+    def decode(self, value: Any) -> Any | None:
         """The call of a value of the schema, without the items whose amount is 0."""
         call = Call(value)
         call[TOOL] = call[TOOL].rstrip(digits)  # of a further way to call it
@@ -226,7 +226,7 @@ class CallReading(NamedTuple):
 
 
 def call_in(text: str) -> CallReading:
-    """The one call in an answer (without its thinking, see agon.games.reading.spoken), whether or not a game allows it."""
+    """The one call in an answer (without its thinking, see agon.games.reading.strip_thinking), whether or not a game allows it."""
     if not text.strip():
         return CallReading(None, "the answer is empty")
     if len(text) > LARGEST:

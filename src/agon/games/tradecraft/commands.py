@@ -12,8 +12,8 @@ import click
 import msgspec
 
 from agon.cli import options
-from agon.errors import AgonError, count, fault_of
-from agon.paths import in_project, input_path, keep_file, shown, text_of
+from agon.errors import AgonError, count, describe_fault
+from agon.paths import display_path, in_project, input_path, read_text_file, write_file
 
 if TYPE_CHECKING:
     from agon.games.tradecraft.problems import Wish
@@ -158,8 +158,8 @@ def take_rulesets(facts: Sequence[str], folder: str, force: bool) -> None:
     from agon.games.tradecraft.rulesets.facts import import_facts
 
     for name in facts:
-        text = text_of(path := input_path(name), most=10_000_000).encode()
-        with _refusals(f"{shown(path)}: "):
+        text = read_text_file(path := input_path(name), most=10_000_000).encode()
+        with _refusals(f"{display_path(path)}: "):
             file = import_facts(text)
             _write(folder, file.ruleset, file, force)
         twice = len(msgspec.json.decode(text)["recipes"]) - len(file.recipes)
@@ -190,24 +190,24 @@ def check_rulesets(rulesets: Sequence[str]) -> int:
     A ruleset is given by its name or the path of its file. Wrong are dangling and unreachable items, impossible and
     duplicate recipes, stations that are not there, and cycles that make matter from nothing. Exit code 3: there are some.
     """
-    from agon.games.tradecraft.rulesets import built
+    from agon.games.tradecraft.rulesets import build_ruleset
     from agon.games.tradecraft.rulesets.faults import faults
 
     code = 0
     for path in map(_path, rulesets):
         file = _read(path)
-        with _refusals(f"{shown(path)}: "):
-            problems = [*_useless_fields(file, path), *faults(built(file))]
+        with _refusals(f"{display_path(path)}: "):
+            problems = [*_useless_fields(file, path), *faults(build_ruleset(file))]
         click.echo("\n".join(f"{path.stem}: {line}" for line in problems or ["nothing is wrong"]))
         code = 3 if problems else code
     return code
 
 
 def _make(folder: str, name: str, wishes: Sequence[Wish], seed: int, force: bool) -> None:
-    from agon.games.tradecraft.problems import generated
+    from agon.games.tradecraft.problems import generate_problems
     from agon.games.tradecraft.rulesets import ruleset
 
-    for number, problem in enumerate(generated(ruleset(name), wishes, seed), 1):
+    for number, problem in enumerate(generate_problems(ruleset(name), wishes, seed), 1):
         _save(in_project(folder) / f"{number:02}.json", problem, force)
 
 
@@ -215,7 +215,7 @@ def _save(path: Path, problem: Problem, force: bool) -> None:
     """Writes a problem, and says what its certificate says."""
     from agon.games.tradecraft.problems import problem_json
 
-    keep_file(path, problem_json(problem), force)
+    write_file(path, problem_json(problem), force)
     certificate = problem.certificate
     lines = [*(certificate.wrong or ["good"]), *certificate.notes] if certificate else ["not certified"]
     click.echo(f"{path.name}: {'; '.join(lines)}")
@@ -227,7 +227,7 @@ def _refusals(place: str = "") -> Iterator[None]:
     try:
         yield
     except msgspec.DecodeError as error:
-        raise AgonError(f"{place}{fault_of(error)}") from None
+        raise AgonError(f"{place}{describe_fault(error)}") from None
     except ValueError as error:
         raise AgonError(f"{place}{error}") from None
 
@@ -242,11 +242,11 @@ def _read(path: Path) -> RulesetFile:
     from agon.games.tradecraft.rulesets import RulesetFile
 
     if not path.is_file():
-        raise AgonError(f"there is no file {shown(path)}")
+        raise AgonError(f"there is no file {display_path(path)}")
     try:
         return msgspec.json.decode(path.read_bytes(), type=RulesetFile)
     except msgspec.DecodeError as error:
-        raise AgonError(f"{shown(path)}: {fault_of(error, RulesetFile)}") from None
+        raise AgonError(f"{display_path(path)}: {describe_fault(error, RulesetFile)}") from None
 
 
 def _change(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
@@ -265,7 +265,7 @@ def _write(folder: str, name: str, file: RulesetFile, force: bool) -> None:
     if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
         raise ValueError(f"{name!r} is no name for a ruleset: use letters, digits, _ and -")
     text = rulesets.text_of(msgspec.structs.replace(file, ruleset=name))
-    keep_file(in_project(folder) / f"{name}.json", text, force)
+    write_file(in_project(folder) / f"{name}.json", text, force)
 
 
 def _useless_fields(file: RulesetFile, path: Path) -> Iterator[str]:

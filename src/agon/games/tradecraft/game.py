@@ -11,18 +11,19 @@ from agon.games.base import (
     Dice,
     Event,
     Game,
+    Histories,
     Note,
     Observation,
-    Seen,
     Times,
-    nothing_seen,
+    empty_histories,
     refuse_illegal,
-    told,
+    reveal,
 )
 from agon.games.tradecraft.amounts import (
     Hand,
     amount_of,
     covers,
+    exchange_items,
     floor_hand,
     hand_from_json,
     hand_of,
@@ -30,7 +31,6 @@ from agon.games.tradecraft.amounts import (
     minus,
     plus,
     shortage,
-    traded,
 )
 from agon.games.tradecraft.calls import TOOLS, Calls, Object
 from agon.games.tradecraft.recipes import Craft, Recipe, Refusal, Ruleset
@@ -72,7 +72,7 @@ class State(NamedTuple):
     phase: Phase
     hands: tuple[Hand, ...]
     """In seat order."""
-    seen: Seen
+    seen: Histories
     refused: int = 0
     """The number of refused proposals in this turn."""
     calls: tuple[int, ...] = ()
@@ -168,9 +168,9 @@ class TradeCraft(Game[State]):
 
     def start(self, dice: Dice) -> State:
         """No chance: a problem fixes hands, targets and seats."""
-        seen = nothing_seen(self.seats)
+        seen = empty_histories(self.seats)
         for seat, target in enumerate(self.targets):
-            seen = told(seen, Event("target", None, Object(hand_to_json(target))), (seat,))
+            seen = reveal(seen, Event("target", None, Object(hand_to_json(target))), (seat,))
         return self._next_turn(State(0, "craft", tuple(self.hands), seen))
 
     def to_move(self, state: State) -> tuple[int, ...]:
@@ -236,14 +236,14 @@ class TradeCraft(Game[State]):
             turn=state.turn + 1, phase="propose", refused=0, calls=(0,) * self.seats, done=frozenset()
         )
         value = Object(turn=state.turn, proposer=self.players[self._proposer(state)])
-        return state._replace(seen=told(told(state.seen, Event("turn", None, value)), self._hands_event(state)))
+        return state._replace(seen=reveal(reveal(state.seen, Event("turn", None, value)), self._hands_event(state)))
 
     def _holders(self, state: State) -> tuple[int, ...]:
         """Seats that hold their target."""
         return tuple(seat for seat in range(self.seats) if covers(state.hands[seat], self.targets[seat]))
 
     def _finish(self, state: State, winners: tuple[int, ...]) -> State:
-        return state._replace(over=True, winners=winners, seen=told(state.seen, self._hands_event(state)))
+        return state._replace(over=True, winners=winners, seen=reveal(state.seen, self._hands_event(state)))
 
     def _hands_event(self, state: State) -> Event:
         hands = {player: hand_to_json(hand) for player, hand in zip(self.players, state.hands, strict=True)}
@@ -257,7 +257,7 @@ class TradeCraft(Game[State]):
         calls = tuple(count + (place == seat) for place, count in enumerate(state.calls))
         facts = {"ok": not fault, **({"fault": fault, "says": text} if fault else {}), **details}
         notes = state.notes + tuple((seat, what, fact) for what, fact in facts.items())
-        return state._replace(calls=calls, notes=notes, seen=told(state.seen, Event("answer", seat, value), (seat,)))
+        return state._replace(calls=calls, notes=notes, seen=reveal(state.seen, Event("answer", seat, value), (seat,)))
 
     def _answer_query(self, state: State, seat: int, call: Mapping[str, Any]) -> State:
         """Answers a call that changes nothing: a query, or a tool of another phase."""
@@ -293,7 +293,7 @@ class TradeCraft(Game[State]):
         )
         notes = state.notes + (((trade.proposer, "default", default),) if default else ())
         notes += ((trade.proposer, "hands", [hand_to_json(hand) for hand in state.hands]),)
-        seen = told(state.seen, Event("proposal", trade.proposer, value), (trade.proposer, trade.partner))
+        seen = reveal(state.seen, Event("proposal", trade.proposer, value), (trade.proposer, trade.partner))
         return state._replace(phase="decide", trade=trade, seen=seen, notes=notes, calls=(0,) * self.seats)
 
     def _parse_trade(self, state: State, seat: int, call: Mapping[str, Any]) -> Trade | Refusal:
@@ -345,18 +345,18 @@ class TradeCraft(Game[State]):
         trade = state.trade
         assert trade is not None
         value = Object(decision=word, message=message, default=bool(default))
-        seen = told(state.seen, Event("decision", seat, value), (trade.proposer, seat))
+        seen = reveal(state.seen, Event("decision", seat, value), (trade.proposer, seat))
         players = Object(proposer=self.players[trade.proposer], partner=self.players[seat])
         notes = state.notes + (((seat, "default", default),) if default else ())
         state = state._replace(phase="craft", trade=None, calls=(0,) * self.seats)
         if word == "reject":
             others = [other for other in range(self.seats + 1) if other not in (trade.proposer, seat)]
-            return state._replace(seen=told(seen, Event("rejected", None, players), others), notes=notes)
+            return state._replace(seen=reveal(seen, Event("rejected", None, players), others), notes=notes)
         hands, proposer = list(state.hands), trade.proposer
-        hands[proposer], hands[seat] = traded(hands[proposer], hands[seat], trade.offer, trade.request)
+        hands[proposer], hands[seat] = exchange_items(hands[proposer], hands[seat], trade.offer, trade.request)
         state = state._replace(hands=tuple(hands))
         terms = Object(**players, offer=hand_to_json(trade.offer), request=hand_to_json(trade.request))
-        seen = told(told(seen, Event("trade", None, terms)), self._hands_event(state))
+        seen = reveal(reveal(seen, Event("trade", None, terms)), self._hands_event(state))
         return state._replace(seen=seen, notes=(*notes, (seat, "hands", [hand_to_json(hand) for hand in hands])))
 
     def _craft(self, state: State, seat: int, call: Mapping[str, Any] | None) -> State:
@@ -372,7 +372,7 @@ class TradeCraft(Game[State]):
             return state._replace(hands=_with(state.hands, seat, hand), done=state.done | {seat})
         if tool not in ("craft_check", "craft_apply"):
             return self._answer_query(state, seat, call)
-        craft = crafted(self.ruleset, state.hands[seat], call)
+        craft = find_craft(self.ruleset, state.hands[seat], call)
         if isinstance(craft, Refusal):
             return self._answer(state, seat, call, craft)
         if tool == "craft_check":
@@ -386,7 +386,7 @@ def _with(hands: tuple[Hand, ...], seat: int, hand: Hand) -> tuple[Hand, ...]:
     return (*hands[:seat], hand, *hands[seat + 1 :])
 
 
-def crafted(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Refusal:
+def find_craft(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Refusal:
     """The craft that a call asks for, or the reason why it is refused.
 
     The call names `inputs` and `outputs`, or `recipe` (an id) and `times`. In the second form it names `inputs`, too, if there is a
@@ -395,7 +395,9 @@ def crafted(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Re
     try:
         by_id = call.get("recipe") is not None
         craft = (
-            _craft_by_id(ruleset, hand, call) if by_id else ruleset.matched(*map(hand_of, _inputs_and_outputs(call)))
+            _craft_by_id(ruleset, hand, call)
+            if by_id
+            else ruleset.match_craft(*map(hand_of, _inputs_and_outputs(call)))
         )
     except ValueError as error:
         return Refusal("bad amounts", str(error))
@@ -427,7 +429,7 @@ def _craft_by_id(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft
         raise ValueError(f"times is {times}; it must be a whole number")
     if call.get("inputs") is None:
         return ruleset.fill_craft(recipe, times, hand)
-    return ruleset.matched(hand_of(call["inputs"]), {recipe.makes: recipe.number * times})
+    return ruleset.match_craft(hand_of(call["inputs"]), {recipe.makes: recipe.number * times})
 
 
 def answer_query(facts: Facts, hand: Hand, past: Sequence[Event], phase: str, call: Mapping[str, Any]) -> Any:
@@ -478,7 +480,7 @@ def _reachable_recipes(facts: Facts, recipes: Sequence[Recipe]) -> list[Recipe]:
 
 def describe_recipe(ruleset: Ruleset, recipe: Recipe) -> dict[str, Any]:
     """A recipe for players: its id, its ingredients in words, and its product."""
-    return {"recipe": recipe.id, "takes": ruleset.spelled(recipe), "makes": {recipe.makes: recipe.number}}
+    return {"recipe": recipe.id, "takes": ruleset.format_inputs(recipe), "makes": {recipe.makes: recipe.number}}
 
 
 def history(past: Sequence[Event]) -> list[dict[str, Any]]:
@@ -503,7 +505,7 @@ def history(past: Sequence[Event]) -> list[dict[str, Any]]:
     return proposals
 
 
-class Known(NamedTuple):
+class TableView(NamedTuple):
     """What a seat knows of the current state of the match."""
 
     hand: dict[str, Any]
@@ -515,12 +517,12 @@ class Known(NamedTuple):
     """The proposal on which the seat decides: proposer, partner, offer, request, message."""
 
 
-def hands_by_seat(view: Observation, table: Known) -> list[Hand]:
+def hands_by_seat(view: Observation, table: TableView) -> list[Hand]:
     """The hands of all seats, in seat order: the seat's own as it is now, those of others as last shown to all."""
     return [table.hand if seat == view.seat else table.hands[player] for seat, player in enumerate(view.rules.players)]
 
 
-def known(view: Observation) -> Known:
+def table_view(view: Observation) -> TableView:
     """What the seat of a view knows, from its events."""
     events = view.past
     player_of_seat = view.rules.players[view.seat]
@@ -540,7 +542,7 @@ def known(view: Observation) -> Known:
         elif event.phase == "hands":
             hands = event.value
             break
-    return Known(
+    return TableView(
         hand_from_json(hands[player_of_seat] if hand is None else hand),
         {player: hand_from_json(held) for player, held in hands.items()},
         hand_from_json(events[0].value),

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from agon.games.base import Event
-from agon.games.html import count, items, label, listed, text
+from agon.games.html import count, items, join_words, label, text
 from agon.games.inputs import (
     UNCHOSEN,
     Button,
@@ -18,13 +18,13 @@ from agon.games.inputs import (
     Thing,
     options,
     text_fields,
-    unchosen,
+    with_unchosen,
 )
 from agon.games.pages import Scene
 from agon.games.spaces import Text
 from agon.games.tradecraft.amounts import Amount, Hand, amount_of, floor_hand, hand_to_json, minus, plus, whole
 from agon.games.tradecraft.calls import Call
-from agon.games.tradecraft.game import crafted, known
+from agon.games.tradecraft.game import find_craft, table_view
 from agon.games.tradecraft.icons import icon
 from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
 
@@ -36,7 +36,7 @@ MEMBERS = 4
 
 def proposal(scene: Scene, entered: Entered) -> list[Thing]:
     """The form of a proposal: partner, offer, request and message."""
-    facts, now = scene.view.rules, known(scene.view)
+    facts, now = scene.view.rules, table_view(scene.view)
     others = [player for seat, player in enumerate(facts.players) if seat != scene.own]
     partner = entered.get("partner", others[0])
     gives = _amounts("give", now.hand, "you have", entered)
@@ -121,7 +121,7 @@ def decision(scene: Scene, entered: Entered) -> list[Thing]:
         Button(name, partial(decide, word), main=word == "accept")
         for name, word in (("Accept", "accept"), ("Reject", "reject"))
     ]
-    return [_proposal_html(known(scene.view).proposal), *message.things, *buttons]
+    return [_proposal_html(table_view(scene.view).proposal), *message.things, *buttons]
 
 
 def _proposal_html(trade: Mapping[str, Any] | None) -> str:
@@ -153,7 +153,7 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
     """
     view, todo = scene.view, tuple(entered.get("todo", ()))
     rules: Ruleset = view.rules.ruleset
-    hand: Hand = todo[-1][1] if todo else known(view).hand
+    hand: Hand = todo[-1][1] if todo else table_view(view).hand
     room = view.rules.calls - calls_made(view.past) - 1
     possible = _distinct(rules.possible(hand)) if len(todo) < room else []
     recipe = next(
@@ -172,7 +172,7 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
         if inputs:
             entries = {item: str(entered.get(line.key, line.value) or "").strip() for item, line in inputs.items()}
             call["inputs"] = {item: amount for item, amount in entries.items() if amount not in NONE}
-        craft = crafted(rules, hand, call)
+        craft = find_craft(rules, hand, call)
         if isinstance(craft, Refusal):
             raise InvalidEntry(f"{craft.text[:1].upper()}{craft.text[1:]}.")
         call = Call(tool="craft_apply", inputs=hand_to_json(craft.inputs), outputs=hand_to_json(craft.outputs))
@@ -192,7 +192,7 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
         )
     )
     fields: list[Thing] = [
-        ListField(key="recipe", label="What to make", value=UNCHOSEN, options=unchosen(choices)),
+        ListField(key="recipe", label="What to make", value=UNCHOSEN, options=with_unchosen(choices)),
         LineField(key="times", label="How many times", value="1", press="add", keys="numeric"),
         "" if recipe is None else _needs_html(rules, recipe, times or 1, bool(inputs)),
         Group(tuple(inputs.values())),
@@ -312,7 +312,7 @@ def item_html(item: str) -> str:
 
 def goods(hand: Mapping[str, Any]) -> str:
     """A hand as HTML: `2 oak log and 1 iron`, with pictures, or `nothing`."""
-    return listed([f"{text(amount)} {item_html(item)}" for item, amount in hand.items()]) or "nothing"
+    return join_words([f"{text(amount)} {item_html(item)}" for item, amount in hand.items()]) or "nothing"
 
 
 def inputs_text(ruleset: Ruleset, recipe: Recipe, times: int = 1) -> str:
@@ -321,7 +321,7 @@ def inputs_text(ruleset: Ruleset, recipe: Recipe, times: int = 1) -> str:
     for need, number in recipe.needs:
         members = ruleset.members(need)
         more = [f"{len(members) - MEMBERS} more"] if len(members) > MEMBERS + 1 else []
-        few = listed([*map(item_name, members[: MEMBERS if more else None]), *more], "and" if more else "or")
+        few = join_words([*map(item_name, members[: MEMBERS if more else None]), *more], "and" if more else "or")
         parts.append(
             f"{number * times} {f'any of {item_name(need[1:])} ({few})' if need.startswith('#') else item_name(need)}"
         )

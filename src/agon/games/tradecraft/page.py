@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from agon.games.base import Event, Observation
-from agon.games.html import count, items, listed, table, text
+from agon.games.html import count, items, join_words, table, text
 from agon.games.inputs import Entered, LineField, Thing
 from agon.games.pages import FamilyPage, Parts, Scene
 from agon.games.tradecraft.amounts import amount_of, covers, format_hand, hand_from_json, shortage
-from agon.games.tradecraft.game import Facts, history, item_info, known
+from agon.games.tradecraft.game import Facts, history, item_info, table_view
 from agon.games.tradecraft.inputs import decision, goods, inputs_text, item_html, item_name, proposal, workshop
 from agon.games.tradecraft.planner.search import Impossible, Plan, plan
 from agon.games.tradecraft.planner.trading import union
@@ -128,7 +128,7 @@ def _hands_in_view(scene: Scene) -> dict[str, Mapping[str, Any]]:
     public: Mapping[str, Any] = next((event.value for event in reversed(scene.view.past) if event.phase == "hands"), {})
     hands: dict[str, Mapping[str, Any]] = {player: hand_from_json(hand) for player, hand in public.items()}
     if not scene.watched and public:
-        hands[scene.players[scene.own]] = known(scene.view).hand
+        hands[scene.players[scene.own]] = table_view(scene.view).hand
     return hands
 
 
@@ -273,7 +273,7 @@ def about_item(facts: Facts, name: str) -> str:
         return f"<p>{text(info.text[:1].upper() + info.text[1:])}.{hint}</p>"
     ways = [facts.ruleset.recipe(way["recipe"]) for way in info["made_by"][:SHOWN]]
     makers = [recipe_line(facts.ruleset, recipe) for recipe in ways if recipe]
-    uses = listed([item_name(str(way)) for way in info["used_in"][:SHOWN]])
+    uses = join_words([item_name(str(way)) for way in info["used_in"][:SHOWN]])
     more = f" and {len(info['used_in']) - SHOWN} more" if len(info["used_in"]) > SHOWN else ""
     lines = ["Nothing makes it." if not makers else "Made by:" + items(makers)]
     lines.append(f"Used in: {text(uses)}{more}." if uses else "Used in nothing.")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from agon.errors import AgonError, fault_of
+from agon.errors import AgonError, describe_fault
 from agon.games.tradecraft.amounts import LARGEST
 from agon.games.tradecraft.planner.certificates import certify
 from agon.games.tradecraft.planner.search import Plan, plan
@@ -17,7 +17,7 @@ from agon.games.tradecraft.planner.trading import MOST_TRADES, Exchange, exchang
 from agon.games.tradecraft.recipes import Ruleset
 from agon.games.tradecraft.rulesets import ruleset
 from agon.games.tradecraft.settings import Problem
-from agon.paths import shown
+from agon.paths import display_path
 
 TRIES = 1000
 """The number of candidates for one problem, at most."""
@@ -62,7 +62,7 @@ SHIPPED = {
 
 def problem(path: Path) -> Problem:
     """The problem of a file. Raises AgonError in one line for an invalid file."""
-    name = shown(path)
+    name = display_path(path)
     try:
         problem = msgspec.json.decode(path.read_bytes(), type=Problem)
     except FileNotFoundError:
@@ -70,7 +70,7 @@ def problem(path: Path) -> Problem:
     except OSError as error:
         raise AgonError(f"{name} cannot be read: {error.strerror}") from None
     except msgspec.DecodeError as error:  # a ValidationError is one
-        raise AgonError(f"{name}: {fault_of(error, Problem)}") from None
+        raise AgonError(f"{name}: {describe_fault(error, Problem)}") from None
     items = set(ruleset(problem.ruleset).items)
     if unknown := sorted({item for hand in [*problem.hands, *problem.targets] for item in hand} - items):
         raise AgonError(f"{name}: {unknown[0]} is no item of {problem.ruleset}")
@@ -90,7 +90,7 @@ def problem_json(problem: Problem) -> bytes:
     return msgspec.json.format(msgspec.json.encode(problem), indent=1) + b"\n"
 
 
-def generated(rules: Ruleset, wishes: Sequence[Wish], seed: int) -> Iterator[Problem]:
+def generate_problems(rules: Ruleset, wishes: Sequence[Wish], seed: int) -> Iterator[Problem]:
     """A certified problem for every wish. No two problems share a target. Raises AgonError for a wish that cannot be met.
 
     Every target can be crafted from all hands together and from no hand alone. After the trades of the wish, all targets can be

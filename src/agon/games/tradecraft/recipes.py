@@ -174,7 +174,7 @@ class Ruleset:
         possible = [recipe for recipe in candidates.values() if self._covers(hand, recipe)]
         return sorted(possible, key=lambda recipe: self._places[recipe.id])
 
-    def matched(self, inputs: Hand, outputs: Hand) -> Craft | Refusal:
+    def match_craft(self, inputs: Hand, outputs: Hand) -> Craft | Refusal:
         """The craft of one recipe that uses up exactly `inputs` and makes exactly `outputs`, or the reason why there is none."""
         if len(outputs) != 1:
             return Refusal("no such recipe", f"a craft makes one kind of item, not {len(outputs)}")
@@ -210,7 +210,7 @@ class Ruleset:
             inputs[burned_item] = whole(inputs.get(burned_item, 0) + times / self.fuel[burned_item])
         return Craft(recipe, times, inputs, {recipe.makes: recipe.number * times})
 
-    def spelled(self, recipe: Recipe, times: int = 1) -> str:
+    def format_inputs(self, recipe: Recipe, times: int = 1) -> str:
         """The ingredients of some operations in words: '1 stick + 1 any of coals (charcoal, coal) + fuel for 1 smelt'."""
         parts = [
             f"{count * times} any of {need[1:]} ({', '.join(self.members(need))})"
@@ -304,10 +304,10 @@ class Ruleset:
         close = [recipe for recipe in ways if self._kinds_fit(recipe, inputs)]
         fitting = [recipe for recipe in close if not amount % recipe.number]
         if fitting:
-            takes = self.spelled(fitting[0], int(amount / fitting[0].number))
+            takes = self.format_inputs(fitting[0], int(amount / fitting[0].number))
             return Refusal("wrong amounts", f"{amount} {item} takes exactly {takes}")
         if close:
-            takes = self.spelled(close[0])
+            takes = self.format_inputs(close[0])
             return Refusal(
                 "wrong amounts",
                 f"one operation makes {close[0].number} {item} out of {takes}: it cannot make {amount}",
@@ -315,14 +315,14 @@ class Ruleset:
         if ways:
             if item not in self._ways_text:
                 more = f" or in {len(ways) - SHOWN} other ways" if len(ways) > SHOWN else ""
-                self._ways_text[item] = " or of ".join(self.spelled(recipe) for recipe in ways[:SHOWN]) + more
+                self._ways_text[item] = " or of ".join(self.format_inputs(recipe) for recipe in ways[:SHOWN]) + more
             return Refusal("no such recipe", f"{item} is made of {self._ways_text[item]}, not of these inputs")
         there = item in self._using or item in self.items
         return Refusal("no such recipe", f"nothing makes {item}" if there else f"there is no item {shorten(item)}")
 
     def _lack(self, recipe: Recipe, times: int) -> Refusal:
         return Refusal(
-            "not in the hand", f"{recipe.id} takes {self.spelled(recipe, times)}; the hand does not hold that"
+            "not in the hand", f"{recipe.id} takes {self.format_inputs(recipe, times)}; the hand does not hold that"
         )
 
 

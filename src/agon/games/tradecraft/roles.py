@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
-from agon.agents.base import Place, Reply, spent, times_asked
-from agon.agents.keeping import measured, overflow_of
+from agon.agents.base import Place, Reply, times_asked, total_cost
+from agon.agents.keeping import limit_context, overflow_of
 from agon.agents.llm import LLM, CutOff, Draft, ask, cut_off_of
 from agon.agents.prompts import Template, reads_template, require_own_words, source_of
 from agon.agents.reads import reads_of
 from agon.errors import AgonError
 from agon.games import Dice, Observation
 from agon.games.base import Times
-from agon.games.reading import Reading, spoken
-from agon.games.tradecraft import Call, Hand, TradeCraft, known
+from agon.games.reading import Reading, strip_thinking
+from agon.games.tradecraft import Call, Hand, TradeCraft, table_view
 from agon.games.tradecraft.calls import ASKING, Calls, call_in, thought_in
 from agon.games.tradecraft.story import Deal, cut, known_deals
 from agon.models import Message, Request, extend
@@ -179,7 +179,7 @@ class Roles:
                 raise ValueError(f"{name} is {number!r}; it must be a whole number of at least {least}")
         if unknown := {*steps, *expected} - {*STEPS} or {*plan_before} - {*get_args(Phase)}:
             raise ValueError(f"there is no {sorted(unknown)[0]}; there are {', '.join((*STEPS, *get_args(Phase)))}")
-        self.place, self.model, self.persona, self.folder = place, measured(place.model), persona, folder
+        self.place, self.model, self.persona, self.folder = place, limit_context(place.model), persona, folder
         self.overflow, self.cut_off = overflow_of(overflow), cut_off_of(cut_off)
         self.steps, self.attempts, self.plan_before = {**STEPS, **steps}, attempts, tuple(plan_before)
         self.recent, self.condensed, self.quoted = recent, condensed, quoted
@@ -276,7 +276,7 @@ class Roles:
         self.step, self.question_count = self.step + 1, self.question_count + 1
         text = draft.reply.text
         details |= draft.reply.detail or {}
-        if not self.reads.guide and (thought := thought_in(text, call_in(spoken(text)).source)):
+        if not self.reads.guide and (thought := thought_in(text, call_in(strip_thinking(text)).source)):
             details["thought"] = [thought]
         vain = draft.reply.action is None and self.role != "planner"
         fallback = f"forfeit: {draft.reply.fallback}" if vain else draft.reply.fallback
@@ -288,10 +288,10 @@ class Roles:
         now = self._now(view)
         messages = self.messages
         if not messages:
-            persona = prompts.persona.rendered("persona", role_view).strip()
-            messages = extend((), "system", template.rendered("system", role_view, persona))
+            persona = prompts.persona.render("persona", role_view).strip()
+            messages = extend((), "system", template.render("system", role_view, persona))
         how = self.reads.told(prompts.reads, role_view.legal)
-        question = template.rendered("turn" if now.answer is None else "more", role_view, now) + how
+        question = template.render("turn" if now.answer is None else "more", role_view, now) + how
         request = Request(
             extend(messages, "user", question),
             f"{self.place.match}/{self.place.seat}/{self.question_count}",
@@ -300,7 +300,7 @@ class Roles:
         )
 
         def again(fault: str) -> str:
-            return template.rendered("again", fault, role_view) + how
+            return template.render("again", fault, role_view) + how
 
         places = () if self.overflow == "stop" else (*self.step_starts, len(request.messages) - 1)
         cuts = [place for place in places if place > 1]
@@ -323,7 +323,7 @@ class Roles:
             self.role,
             self.step + 1,
             self.steps[self.role],
-            *known(view),
+            *table_view(view),
             self.plan,
             recent,
             condensed,
@@ -358,4 +358,4 @@ def _together(replies: Sequence[Reply]) -> Reply:
     detail["planner"] = [reply.fallback for reply in vain]
     if exchanges := [reply.exchange for reply in vain if reply.exchange]:
         detail["exchanges"] = exchanges
-    return replace(last, attempts=sum(reply.attempts for reply in replies), detail=detail, **spent(replies))
+    return replace(last, attempts=sum(reply.attempts for reply in replies), detail=detail, **total_cost(replies))

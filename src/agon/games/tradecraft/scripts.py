@@ -8,8 +8,8 @@ from math import inf
 from typing import Any, Literal, get_args
 
 from agon.games import Dice, Observation
-from agon.games.tradecraft import Call, Hand, Known, known
-from agon.games.tradecraft.amounts import covers, format_hand, hand_to_json, minus, plus, traded
+from agon.games.tradecraft import Call, Hand, TableView, table_view
+from agon.games.tradecraft.amounts import covers, exchange_items, format_hand, hand_to_json, minus, plus
 from agon.games.tradecraft.game import Facts, hands_by_seat
 from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.parts import part
@@ -34,7 +34,7 @@ def trader(view: Observation, dice: Dice, *, persona: Persona = "unprimed") -> C
         raise ValueError(f"persona is {persona!r}; it must be {', '.join(get_args(Persona))}")
     if not isinstance(view.rules, Facts):
         raise ValueError("traders play TradeCraft, no other game")
-    table = known(view)
+    table = table_view(view)
     if view.phase == "propose":
         return _proposal(view, table, persona)
     if view.phase == "decide":
@@ -42,14 +42,14 @@ def trader(view: Observation, dice: Dice, *, persona: Persona = "unprimed") -> C
     return _next_craft(view, table)
 
 
-def _next_craft(view: Observation, table: Known) -> Call:
+def _next_craft(view: Observation, table: TableView) -> Call:
     steps = _steps(view, table)
     if not steps:
         return Call(tool="craft_done")
     return Call(tool="craft_apply", inputs=hand_to_json(steps[0].inputs), outputs=hand_to_json(steps[0].outputs))
 
 
-def _steps(view: Observation, table: Known) -> Sequence[Step]:
+def _steps(view: Observation, table: TableView) -> Sequence[Step]:
     """The rest of the shortest plan with which the seat began to craft.
 
     It plans again if the plan makes a fuel, because another fuel can then be better for the later steps.
@@ -67,7 +67,7 @@ def _steps(view: Observation, table: Known) -> Sequence[Step]:
     return new_plan.steps if isinstance(new_plan, Plan) else ()
 
 
-def _proposal(view: Observation, table: Known, persona: Persona) -> Call:
+def _proposal(view: Observation, table: TableView, persona: Persona) -> Call:
     answer = _needs(view, hands_by_seat(view, table), table.target)
     if not isinstance(answer, Needs) or not answer.gives:
         return _without_need(view, table, answer, persona)
@@ -83,7 +83,7 @@ def _proposal(view: Observation, table: Known, persona: Persona) -> Call:
     return _call(view, giver, offer, request, words)
 
 
-def _without_need(view: Observation, table: Known, answer: object, persona: Persona) -> Call:
+def _without_need(view: Observation, table: TableView, answer: object, persona: Persona) -> Call:
     """The proposal of a player who needs nothing from the others, or whom they cannot help."""
     partner = (view.seat + 1) % view.rules.seats
     gift: dict[str, int] = {}
@@ -94,13 +94,13 @@ def _without_need(view: Observation, table: Known, answer: object, persona: Pers
     return _call(view, partner, gift, {}, "Take this, I can spare it." if gift else "")
 
 
-def _accepts(view: Observation, table: Known, persona: Persona) -> bool:
+def _accepts(view: Observation, table: TableView, persona: Persona) -> bool:
     proposal = table.proposal
     assert proposal is not None
     hands, proposer = hands_by_seat(view, table), view.rules.players.index(proposal["proposer"])
     answer = _needs(view, hands, table.target)
     before = _units_missing(answer)
-    hands[proposer], hands[view.seat] = traded(
+    hands[proposer], hands[view.seat] = exchange_items(
         hands[proposer], hands[view.seat], proposal["offer"], proposal["request"]
     )
     getting, giving = sum(proposal["offer"].values()), sum(proposal["request"].values())

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from agon.games.base import Observation
-from agon.games.tradecraft.amounts import Amount, Hand, traded, whole
+from agon.games.tradecraft.amounts import Amount, Hand, exchange_items, whole
 from agon.games.tradecraft.game import history
 from agon.turns import action_of
 
@@ -297,7 +297,9 @@ def _exchange_hands(hands: Hands, deal: Deal, partner: int, players: Sequence[st
     if not deal.accepted or not deal.proposer:
         return hands
     proposer, after = players.index(deal.proposer), list(hands)
-    after[proposer], after[partner] = traded(after[proposer], after[partner], deal.offer or {}, deal.request or {})
+    after[proposer], after[partner] = exchange_items(
+        after[proposer], after[partner], deal.offer or {}, deal.request or {}
+    )
     return tuple(after)
 
 

@@ -19,7 +19,7 @@ from agon.errors import AgonError
 from agon.figures import COLOURS, figure, styled
 from agon.games.tradecraft.amounts import Amount, format_hand
 from agon.games.tradecraft.story import Deal, Turn, read
-from agon.replay import Replay, replayed
+from agon.replay import Replay, replay_match
 
 
 def seating(turns: pd.DataFrame) -> pd.DataFrame:
@@ -78,7 +78,7 @@ def refusals(turns: pd.DataFrame) -> pd.DataFrame:
 def replay_of(turns: pd.DataFrame, games: pd.DataFrame) -> tuple[Replay | None, str]:
     """The replay of the match; None and the reason if it is impossible, as for recorded games with other rules."""
     try:
-        return replayed(turns, games), ""
+        return replay_match(turns, games), ""
     except AgonError as error:
         return None, str(error)
 

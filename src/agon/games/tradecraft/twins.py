@@ -9,7 +9,7 @@ from typing import Any
 
 from agon.games import Game, Observation
 from agon.games.tradecraft.amounts import hand_from_json
-from agon.games.tradecraft.game import hands_by_seat, known
+from agon.games.tradecraft.game import hands_by_seat, table_view
 from agon.games.tradecraft.planner.search import Plan, plan
 from agon.games.tradecraft.planner.trading import Needs, needs, union
 
@@ -20,7 +20,7 @@ def solutions(game: Game[Any]) -> dict[str, Any]:
     """For every player: the operations of the shortest chain from all hands to its target, and the fewest units that it needs."""
     state = game.start(Random(0))
     view = game.observe(state, game.to_move(state)[0])
-    hands = [known(view).hands[player] for player in game.players]
+    hands = [table_view(view).hands[player] for player in game.players]
     targets = [hand_from_json(game.seat_facts(seat)["target"]) for seat in range(game.seats)]
     chains, units = {}, {}
     for seat, (player, target) in enumerate(zip(game.players, targets, strict=True)):
@@ -43,7 +43,7 @@ def solver(game: Game[Any]) -> Callable[[Observation], Requests]:
     def mix(view: Observation) -> Requests:
         if view.phase != "propose":
             return {}
-        table = known(view)
+        table = table_view(view)
         answer = needs(view.rules.ruleset, hands_by_seat(view, table), view.seat, table.target)
         gives = answer.gives if isinstance(answer, Needs) else {}
         requests = [(view.rules.players[seat], frozenset(items.items())) for seat, items in gives.items()]
@@ -63,7 +63,7 @@ def by_position(view: Observation) -> Requests:
 
 
 def _more_and_more(view: Observation, order: Callable[[list[str]], list[str]]) -> Requests:
-    hands = {player: hand for player, hand in known(view).hands.items() if player != view.rules.players[view.seat]}
+    hands = {player: hand for player, hand in table_view(view).hands.items() if player != view.rules.players[view.seat]}
     items = list(dict.fromkeys(item for hand in hands.values() for item in hand))
     if view.phase != "propose" or not items:
         return {}

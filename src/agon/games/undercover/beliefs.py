@@ -4,7 +4,7 @@ from statistics import pstdev
 from typing import Any
 
 from agon.agents.pgm.minds import WORDS, Thinking
-from agon.agents.pgm.suspicion import Suspecting, suspect, watcher
+from agon.agents.pgm.suspicion import SuspicionState, suspect, watcher
 from agon.games import Observation
 from agon.games.base import Times
 from agon.games.deduction.game import NOBODY, UNSURE
@@ -12,7 +12,7 @@ from agon.games.spaces import Choice, Form
 from agon.games.undercover.game import ROLES
 
 
-class Mind(Suspecting):
+class BeliefState(SuspicionState):
     """Two questions (what am I? who suspects whom?) after every round, and before the seat's own clue unless it opens the round."""
 
     role = UNSURE
@@ -37,7 +37,7 @@ class Mind(Suspecting):
         form = Form((("the others' word", WORDS), ("I am", Choice(roles))))
         answer = yield form
         self.role = self.role if answer is None else answer[1]
-        self.written = () if answer is None else (form.spelled(answer),)
+        self.written = () if answer is None else (form.format(answer),)
         self.step = "suspicions"
         if self.by_numbers:
             yield from self.numbers()
@@ -55,7 +55,7 @@ class Mind(Suspecting):
         else:
             pairs = [(view, name) for view, name in zip(views, answer, strict=False) if name != NOBODY]
             self.update({(view, self.players.index(name)): 1 for view, name in pairs})
-            self.written = (*self.written, form.spelled(answer))
+            self.written = (*self.written, form.format(answer))
 
     @property
     def target(self) -> int | None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from agon.games.base import PUBLIC, Event, Game, Observation, nothing_seen, refuse_illegal, told
+from agon.games.base import PUBLIC, Event, Game, Observation, empty_histories, refuse_illegal, reveal
 from agon.games.spaces import Number
 
 
@@ -39,7 +39,7 @@ class Auction(Game):
 
     def start(self, dice):
         values = tuple(tuple(1 + int(dice.random() * self.most) for _ in range(self.seats)) for _ in range(self.rounds))
-        return self._opened(State(values, 0, nothing_seen(self.seats)))
+        return self._opened(State(values, 0, empty_histories(self.seats)))
 
     def to_move(self, state):
         return tuple(range(self.seats)) if state.done < self.rounds else ()
@@ -61,11 +61,11 @@ class Auction(Game):
         if price:
             paid[best] = float(state.values[state.done][best] - price)
         sold = Event("sold", best if price else None, price)
-        return self._opened(state._replace(done=state.done + 1, seen=told(state.seen, sold))), tuple(paid)
+        return self._opened(state._replace(done=state.done + 1, seen=reveal(state.seen, sold))), tuple(paid)
 
     def _opened(self, state):
         seen = state.seen
         if state.done < self.rounds:
             for seat, value in enumerate(state.values[state.done]):
-                seen = told(seen, Event("value", None, value), (seat,))
+                seen = reveal(seen, Event("value", None, value), (seat,))
         return state._replace(seen=seen)

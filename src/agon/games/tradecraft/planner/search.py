@@ -80,7 +80,7 @@ def plan(ruleset: Ruleset, hand: Hand, target: Hand, nodes: int = NODES) -> Answ
 def execute(ruleset: Ruleset, hand: Hand, steps: tuple[Step, ...]) -> dict[str, Amount]:
     """The hand after some steps. Raises ValueError for a step that the ruleset or the hand does not allow."""
     for number, step in enumerate(steps, 1):
-        craft = ruleset.matched(step.inputs, step.outputs)
+        craft = ruleset.match_craft(step.inputs, step.outputs)
         if not isinstance(craft, Craft):
             raise ValueError(f"step {number}: {craft.text}")
         if not covers(hand, step.inputs):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import NamedTuple
 
-from agon.games.tradecraft.amounts import Amount, Hand, covers, floor_hand, plus, traded
+from agon.games.tradecraft.amounts import Amount, Hand, covers, exchange_items, floor_hand, plus
 from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.parts import Part, part
 from agon.games.tradecraft.planner.programs import HIGHEST_TIE, NODES, UNIT, Program, Terms, least
@@ -194,7 +194,7 @@ def perform(ruleset: Ruleset, hands: Sequence[Hand], exchange: Exchange) -> list
             (a, b), offer, request = exchange.trades[number - 1]
             if not covers(current[a], offer) or not covers(current[b], request):
                 raise ValueError(f"trade {number}: not in the hand")
-            current[a], current[b] = traded(current[a], current[b], offer, request)
+            current[a], current[b] = exchange_items(current[a], current[b], offer, request)
         current = [floor_hand(execute(ruleset, hand, steps)) for hand, steps in zip(current, crafts, strict=True)]
     return current
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from agon.errors import AgonError, fault_of
+from agon.errors import AgonError, describe_fault
 from agon.games.tradecraft import Recipe, Ruleset
 from agon.paths import input_files, input_path
 
@@ -59,12 +59,12 @@ def ruleset(name: str, folder: str = FOLDER) -> Ruleset:
         )
     text = path.read_bytes()
     try:
-        return built(msgspec.json.decode(text, type=RulesetFile), blake2b(text, digest_size=8).hexdigest())
+        return build_ruleset(msgspec.json.decode(text, type=RulesetFile), blake2b(text, digest_size=8).hexdigest())
     except (msgspec.DecodeError, ValueError) as error:  # a ValidationError is one
-        raise AgonError(f"{folder}/{name}.json: {fault_of(error, RulesetFile)}") from None
+        raise AgonError(f"{folder}/{name}.json: {describe_fault(error, RulesetFile)}") from None
 
 
-def built(file: RulesetFile, digest: str = "") -> Ruleset:
+def build_ruleset(file: RulesetFile, digest: str = "") -> Ruleset:
     """The ruleset that a file's contents describe. Raises ValueError for names that are not among its items."""
     items = set(file.items)
     if len(items) < len(file.items):

@@ -11,7 +11,7 @@ from random import Random
 import msgspec
 
 from agon.games.tradecraft import Recipe, Ruleset
-from agon.games.tradecraft.rulesets import RulesetFile, built, number_recipes
+from agon.games.tradecraft.rulesets import RulesetFile, build_ruleset, number_recipes
 
 ONSETS = ["bz", "dl", "dv", "gz", "kf", "kz", "ml", "tl", "vn", "vz", "zb", "zd", "zg", "zm", "zn", "zr"]
 """Beginnings of invented names. No English word and no name in a game begins like this."""
@@ -241,7 +241,7 @@ def rewire(file: RulesetFile, seed: int) -> RulesetFile:
     Every item has as many recipes as before, and its ingredients can be reached before it. So all items can be reached, and no cycle
     creates matter. Raises ValueError for a ruleset that does not allow it.
     """
-    dice, ruleset = Random(f"rewired {seed}"), built(file)
+    dice, ruleset = Random(f"rewired {seed}"), build_ruleset(file)
     for _ in range(REWIRINGS):
         if outputs := _Deal(ruleset, dice).deal():
             recipes = [
