@@ -134,9 +134,7 @@ def test_what_has_its_types_is_left_as_it_is():
 def test_concatenated_turns_get_their_types_again():
     one, other = (
         few(),
-        few().assign(
-            experiment=pd.Categorical(["b"] * len(few())), match=lambda turns_table: "x" + turns_table.match.astype(str)
-        ),
+        few().assign(experiment=pd.Categorical(["b"] * len(few())), match=lambda table: "x" + table.match.astype(str)),
     )
     both = tidy(pd.concat([one, other]).astype({"turn": float, "attempts": object}))
     assert validated(both).index.is_unique and len(both) == 2 * len(one)

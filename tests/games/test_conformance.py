@@ -123,8 +123,8 @@ def test_it_says_of_itself_what_others_ask():
     for name, game in ALL.items():
         assert len(game.players) == game.seats and len(game.roles) in (0, game.seats), name
         assert set(game.tested) <= set(range(game.seats)) and type(game.independent) is bool, name
-        turns_table = seat_table(games_table([game]))
-        assert list(turns_table.seat) == list(range(game.seats)) and turns_table.game.eq(game.name).all(), name
+        seats = seat_table(games_table([game]))
+        assert list(seats.seat) == list(range(game.seats)) and seats.game.eq(game.name).all(), name
         assert payoff_table(games_table([game])).empty == (game.normal_form is None), name
         rounds = len(play_out(game, seat_dice(1, 0), any_legal))
         assert game.fixed_rounds in (None, rounds), name

@@ -372,8 +372,8 @@ def test_decisions_of_a_setting_stay_together():
 
 def test_a_metric_made_of_others_has_an_interval_of_its_own():
     """The composite adds a quarter of the wrong guesses: two settings, by hand."""
-    turns_table = pd.concat([counted([1.0, 0.0], 1, metric="spy_win"), counted([1.0, 0.0], 2, metric="misled_guess")])
-    row = abilities(turns_table).set_index("metric").loc["deception_composite"]
+    table = pd.concat([counted([1.0, 0.0], 1, metric="spy_win"), counted([1.0, 0.0], 2, metric="misled_guess")])
+    row = abilities(table).set_index("metric").loc["deception_composite"]
     error = abs(1.125 - 0) / 2  # one setting alone or the other: 1 + 1 / 8, or 0
     wanted = ends(row.value, error, 1, 2, limits=(0, 1.25))
     assert row.value == 0.5 + 0.25 / 4 and [row.low, row.high] == pytest.approx([*wanted])
@@ -385,22 +385,22 @@ def test_one_setting_has_no_interval():
 
 def test_pairs_by_hand():
     """Four settings of two ballots; the sum of differences, 4, is reached by 2 of the 8 choices of signs of (2, 1, 1)."""
-    turns_table = pd.concat([counted([2, 2, 1, 1], 2), counted([0, 1, 0, 1], 2, "b")])
-    row = paired(turns_table, "a", "b").iloc[0]
+    table = pd.concat([counted([2, 2, 1, 1], 2), counted([0, 1, 0, 1], 2, "b")])
+    row = paired(table, "a", "b").iloc[0]
     assert (row.ability, row.one, row.other, row.difference) == ("judgement", 0.75, 0.25, 0.5)
     assert (row.settings, row.differing, row.p, row.holm) == (4, 3, 0.25, 0.25)
 
 
 def test_pairs_of_unequal_sizes_compare_rates():
-    turns_table = pd.concat([counted([1, 1, 1], [2, 2, 2]), counted([2, 2, 2], [4, 4, 4], "b")])
-    assert paired(turns_table, "a", "b").p.tolist() == [1.0]
+    table = pd.concat([counted([1, 1, 1], [2, 2, 2]), counted([2, 2, 2], [4, 4, 4], "b")])
+    assert paired(table, "a", "b").p.tolist() == [1.0]
 
 
 def test_what_one_of_a_pair_does_not_have_is_not_compared():
-    turns_table = pd.concat([counted([1], 2), counted([1], 2, "b", "spy_win")])
-    assert paired(turns_table, "a", "b").empty
+    table = pd.concat([counted([1], 2), counted([1], 2, "b", "spy_win")])
+    assert paired(table, "a", "b").empty
     with pytest.raises(AgonError, match="c has played against 0 defenders"):
-        paired(turns_table, "a", "c")
+        paired(table, "a", "c")
 
 
 # --- What was done in a player's stead

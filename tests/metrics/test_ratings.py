@@ -35,8 +35,8 @@ def judged(*raters, matches=None, **columns):
     return pd.DataFrame(rows, columns=COLUMNS).assign(**columns)
 
 
-def measured(turns_table, **settings):
-    return reliability(turns_table, by=(), **settings).set_index("metric").value
+def measured(table, **settings):
+    return reliability(table, by=(), **settings).set_index("metric").value
 
 
 def test_alpha_is_that_of_the_published_examples():
@@ -163,8 +163,8 @@ def test_all_comparisons_stand_in_one_table():
         (judged([0, 0], [1, 0], [1, 1], matches=["m", "n"]), "raters", "agreement", ""),
     ],
 )
-def test_what_cannot_be_computed_says_why(turns_table, between, metric, why):
-    [row] = compare_raters(turns_table, "0").query("between == @between and metric == @metric").itertuples()
+def test_what_cannot_be_computed_says_why(table, between, metric, why):
+    [row] = compare_raters(table, "0").query("between == @between and metric == @metric").itertuples()
     assert row.absent == why and np.isnan(row.value) == (why != "" and "interval" not in why)
 
 

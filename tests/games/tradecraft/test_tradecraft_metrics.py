@@ -107,8 +107,8 @@ def test_each_kind_of_invalid_call_is_counted_per_turn():
         ("b", "invalid_with_checks"): 2,
         ("b", "default: step limit"): 1,
     }
-    turns_table = found(ONE, TWO)
-    assert {key: turns_table[key] for key in counts} == {key: (pytest.approx(n / 3), 3) for key, n in counts.items()}
+    metrics = found(ONE, TWO)
+    assert {key: metrics[key] for key in counts} == {key: (pytest.approx(n / 3), 3) for key, n in counts.items()}
 
 
 def test_a_default_is_no_decision():

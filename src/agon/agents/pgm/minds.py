@@ -48,9 +48,9 @@ class BeliefState(ABC):
         """The action that follows from the beliefs alone. None: the agent decides."""
         return None
 
-    def shown(self, phase: str, aside: bool) -> bool:
+    def shown(self, phase: str, displayed: bool) -> bool:
         """Whether the agent sees the notes in a phase."""
-        return not aside
+        return not displayed
 
     @property
     def target(self) -> int | None:
