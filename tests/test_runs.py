@@ -149,7 +149,7 @@ def test_a_figure_bears_what_is_known_of_its_data(tmp_path):
 
 def test_every_finding_of_a_notebook_says_that_it_is_of_a_sample():
     sources = [
-        f"from agon.report.caveats import beware\nbeware({SAMPLE!r})",
+        f"from agon.report.caveats import show_caveats\nshow_caveats({SAMPLE!r})",
         "1 + 1",
         "silent = 1",
         "beware(); 'no more'",

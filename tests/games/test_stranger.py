@@ -71,7 +71,7 @@ def test_it_is_planned_asked_of_a_stand_in_with_beliefs_and_played(played):
 def test_it_is_exported_replayed_watched_and_an_environment(played):
     code = """
 from agon.conf import games, load
-from agon.replay import one_match, replayed
+from agon.replay import one_match, replay_match
 from agon import ROOT
 from agon.turns import read, read_games
 from agon.bridges.text import text_env
@@ -80,7 +80,7 @@ from agon.games.tables import games_table, payoff_table, seat_table
 game = load("game", "auction")
 turns = read("transcripts/auction.parquet")
 for match in turns.match.unique()[:5]:
-    replay = replayed(one_match(turns, match), read_games("transcripts/auction.parquet"))
+    replay = replay_match(one_match(turns, match), read_games("transcripts/auction.parquet"))
     seen = replay.game.watch(replay.state).past
     assert len(seen) == 3 and {event.phase for event in seen} == {"sold"}
 env = text_env(game, seed=3)

@@ -137,11 +137,11 @@ class Beliefs:
         for length in mind.due(view):
             self.unread = True
             thoughts += await self._think(mind, view._replace(past=view.past[:length]), view)
-        displayed = view.phase in self.llm.texts(view.rules, self.llm.style, self.llm.folder).asides
-        is_shown = mind.shown(view.phase, displayed)
+        aside = view.phase in self.llm.texts(view.rules, self.llm.style, self.llm.folder).asides
+        is_shown = mind.shown(view.phase, aside)
         self.llm.thoughts = self._recall(mind, view) if is_shown else ""
         reply = await self.agent.act(view, dice)
-        self.unread = self.unread and (displayed or not is_shown)
+        self.unread = self.unread and (aside or not is_shown)
         return self._combine(reply, mind.ballot(view), mind, thoughts)
 
     async def _think(self, mind: BeliefState, then: Observation, now: Observation) -> list[Reply]:

@@ -48,9 +48,9 @@ class BeliefState(ABC):
         """The action that follows from the beliefs alone. None: the agent decides."""
         return None
 
-    def shown(self, phase: str, displayed: bool) -> bool:
+    def shown(self, phase: str, aside: bool) -> bool:
         """Whether the agent sees the notes in a phase."""
-        return not displayed
+        return not aside
 
     @property
     def target(self) -> int | None:
