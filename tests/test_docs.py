@@ -261,7 +261,7 @@ def test_the_deviations_name_every_cell_that_does_not_agree():
 
 
 @needs_results
-def test_the_deviations_say_how_many_cells_agree_with_the_other_standard_deviation():
+def test_the_deviations_count_cells_of_the_other_standard_deviation():
     agree = total = 0
     for path in TABLES:
         table = pd.read_csv(path, dtype={"published": str, "published_sd": str})
@@ -369,7 +369,7 @@ def test_what_is_said_of_the_printed_numbers_is_what_agrees():
     assert not [path for path in everywhere if "every published number" in path.read_text()]
 
 
-def test_the_deviations_say_how_our_prompts_differ_from_those_that_were_used():
+def test_the_deviations_say_how_our_prompts_differ():
     page = (ROOT / "docs/deviations.md").read_text()
     [row] = re.findall(r"^\| (\w+) \| Prompts \| .* \|$", page, re.MULTILINE)
     assert row == "high" and "same rules, formats and objective" not in page

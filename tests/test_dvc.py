@@ -100,7 +100,7 @@ def changed_deps(clone):
     }
 
 
-def test_in_a_fresh_clone_nothing_is_changed_and_only_pages_are_to_be_made(pulled):
+def test_in_a_fresh_clone_only_pages_are_to_be_made(pulled):
     changed = changed_deps(pulled)
     assert {how for deps in changed.values() for how in deps.values()} <= {"deleted"}
     assert not [name for name in changed if name.startswith(("ingest@", "play@", "replay@"))]

@@ -117,7 +117,7 @@ def test_make_installs_nothing_without_its_hash():
     assert {pin.partition("==")[0] for pin in hashes(".ci/installer.lock")} >= {"setuptools", "uv", "wheel"}
 
 
-def test_the_small_model_is_installed_by_its_hashes_and_without_what_it_depends_on():
+def test_the_small_model_is_installed_by_hash_without_dependencies():
     makefile = (ROOT / "Makefile").read_text()
     assert (
         "$(PIP) --require-hashes -r .ci/pocket.lock" in makefile

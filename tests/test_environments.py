@@ -70,7 +70,7 @@ def assert_same_views(env, game, state, views):
         assert (views[agent][len(past) :] == len(game.options)).all()
 
 
-def test_a_seat_sees_its_own_action_first_and_no_round_before_it_is_played():
+def test_a_seat_sees_its_action_first_and_no_future_round():
     env = parallel_env(MATRIX_GAMES[0])
     before, _ = env.reset()
     after, *_ = env.step({"seat_0": 0, "seat_1": 1})

@@ -249,7 +249,7 @@ def test_an_unknown_game_is_named_and_the_nearest_offered():
     assert refusal(experiment(games=["dp_label"])) == "there is no game 'dp_label' in conf/game: did you mean pd_label?"
 
 
-def test_for_a_name_like_no_other_the_nearest_few_come_with_how_to_list_all():
+def test_for_an_unlike_name_the_nearest_few_and_the_list_are_named():
     said = refusal(experiment(games=["chess"]))
     assert f"of {len(names('game'))} the nearest are " in said and said.endswith("(agon list games)")
     assert "chameleon" in said and said.count(",") < FEW // 2

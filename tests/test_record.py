@@ -235,7 +235,7 @@ def test_a_run_that_is_gone_on_with_counts_what_it_asks_now(tmp_path):
 
 
 @given(answers=st.lists(st.booleans(), max_size=200), wanted=st.floats(0, 1))
-def test_a_run_is_stopped_only_where_the_share_is_clearly_below_what_is_wanted(answers, wanted):
+def test_a_run_stops_only_where_the_share_is_clearly_below(answers, wanted):
     heard = Heard(wanted)
     for place, readable in enumerate(answers):
         heard.add(f"m/0/{place}.0.0", 1, "text", "" if readable else "no move in it", new=True)

@@ -67,7 +67,7 @@ def killed(process, server, dice, calls=MATCHES * ROUNDS):
     return process.returncode == -9
 
 
-def test_however_often_it_is_killed_a_recording_ends_as_if_it_had_not_been(project, tmp_path):
+def test_after_any_kills_a_recording_ends_the_same(project, tmp_path):
     dice, kills = Random(), 0
     undisturbed = Project(tmp_path / "undisturbed")
     with serving(latency=0.004, answer=moved) as server, serving(latency=0.004, answer=moved) as quiet:
@@ -102,7 +102,7 @@ def test_ctrl_c_ends_in_one_line_and_keeps_all_that_was_answered(project):
         assert 0 <= server.requests - len(recording) <= CONCURRENCY and recording.failures == 0
 
 
-def test_whatever_a_provider_does_every_match_ends_and_every_call_is_on_record(project):
+def test_under_any_provider_matches_end_and_calls_are_on_record(project):
     """What is countable: the server counts a request when it has read it, whatever it then does to it.
 
     So dropped and unanswered ones count on both sides. Not on the server's would be calls given up before it has read

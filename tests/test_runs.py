@@ -52,7 +52,7 @@ def test_one_file_is_a_notebook(project):
     assert not (project.folder / "smoke").exists()
 
 
-def test_a_run_has_a_name_and_overwrites_neither_the_report_nor_another_run(project):
+def test_a_run_has_a_name_and_overwrites_nothing(project):
     report, folder = files(project.folder), project.folder / "runs/a-run"
     run = project.run("notebook", "mine", "n=2", "--run=a-run")
     assert (run.returncode, run.stdout) == (0, "runs/a-run/reports/mine.ipynb\n"), run

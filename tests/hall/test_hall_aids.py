@@ -93,7 +93,7 @@ def test_what_was_answered_wrongly_is_no_reason_to_tell_an_aid_again():
     assert sum("# To help you" in message.text for message in questions) == 1
 
 
-def test_an_aid_that_a_game_does_not_have_is_said_when_matches_are_planned():
+def test_an_aid_that_a_game_does_not_have_is_named_at_the_plan():
     with pytest.raises(AgonError, match="pd has no aid 'tree': there are rounds, payoffs, chart"):
         LLM.texts(PD, aids=["tree"])
     with pytest.raises(AgonError, match="has no aid 'payoffs': it has none"):
@@ -106,7 +106,7 @@ def planned(folder, agent):
     return plan(experiment(agents=[f"{agent}@standin"], repetitions=1), folder / "conf")[0].id
 
 
-def test_an_agent_of_conf_is_given_aids_by_a_setting_and_no_other_match_is_another(tmp_path):
+def test_a_setting_gives_an_agent_aids_and_changes_no_other_match(tmp_path):
     shutil.copytree(ROOT / "conf", tmp_path / "conf")
     for name, aid in (("helped", "payoffs"), ("misled", "tree")):
         (tmp_path / f"conf/agent/{name}.yaml").write_text(f"defaults: [zs, _self_]\naids: [{aid}]\n")
@@ -161,7 +161,7 @@ def test_a_folder_of_before_there_were_aids_is_read(tmp_path):
 # --- the two directions
 
 
-def test_the_words_of_prompts_become_paragraphs_and_lists_and_nothing_else():
+def test_prompts_become_paragraphs_and_lists_and_nothing_else():
     html = prose("A <b>.\n# Rules\n- one\n- two\n1. first\n2. second\n\nEnd. [a](b)")
     assert html == (
         "<p>A &lt;b&gt;.</p><h3>Rules</h3><ul><li>one</li><li>two</li></ul><ol><li>first</li><li>second</li></ol>"

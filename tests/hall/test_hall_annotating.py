@@ -148,7 +148,7 @@ def test_a_link_opens_its_owners_page_and_nothing_else(tmp_path):
     assert not list(tmp_path.glob("*.csv"))
 
 
-def test_where_there_is_a_password_a_raters_link_still_opens_one_page_alone(tmp_path):
+def test_beside_a_password_a_raters_link_opens_one_page_alone(tmp_path):
     keys = raters.admit(tmp_path / "annotations", ["ann"], LOGS, 30)
     made = Hall(tmp_path)
     try:
@@ -428,7 +428,7 @@ def test_raters_have_files_of_their_own_and_one_order(tmp_path):
 # --- what is shown
 
 
-def test_a_turn_is_shown_with_what_came_before_it_folded_and_nothing_of_what_comes(tmp_path):
+def test_a_turn_has_the_past_folded_and_nothing_of_the_future(tmp_path):
     log = json.loads(secret("first").log)
     log["turns"][1] = [{"player": "gpt-4o", "did": "second"}]
     ann = Raters(tmp_path, [Rating("rating", "r", json.dumps(log))]).at()
@@ -536,7 +536,7 @@ def test_the_address_after_an_answer_has_the_key_and_the_turn_alone(tmp_path):
 # --- in a browser
 
 
-def test_keys_answer_drafts_survive_a_reload_and_a_slip_is_said_where_it_is_saved(server, person):
+def test_keys_answer_drafts_survive_and_slips_are_named(server, person):
     folder = server.folder / "annotations"
     keys = raters.admit(folder, ["kay"], raters.LOGS, 30)
     kay = person(viewport={"width": 320, "height": 640})

@@ -76,7 +76,7 @@ def test_what_is_too_much_or_too_slow_is_said_to_be_so(tmp_path, short, monkeypa
     assert "Traceback" not in caplog.text
 
 
-def test_a_click_in_a_second_tab_is_said_to_be_too_late_and_what_is_typed_stays(tmp_path, short):
+def test_a_click_in_a_second_tab_is_too_late_and_typed_text_stays(tmp_path, short):
     async def check():
         async with serving(tmp_path) as (place, path, _, port):
             first, second = [await Visitor(f"http://localhost:{port}", path).opens() for _ in range(2)]
@@ -516,7 +516,7 @@ def test_who_speaks_first_is_asked_where_a_setting_has_openings():
     ]
 
 
-def test_a_person_in_a_game_with_openings_speaks_for_itself_unless_its_host_says_otherwise(tmp_path, short):
+def test_a_person_speaks_first_unless_the_host_says_otherwise(tmp_path, short):
     setting = "cost_sharing/quince"
 
     async def check():

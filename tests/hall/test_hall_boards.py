@@ -117,7 +117,7 @@ def states(game, script=answer, seed=4):
 
 
 @every_game
-def test_a_board_is_drawn_for_every_seat_and_the_public_and_has_the_same_parts_throughout(name):
+def test_boards_of_seats_and_public_have_the_same_parts_throughout(name):
     game, boards = ALL[name], {}
     for state in states(game):
         for seat, view in everybody(game, state).items():
@@ -144,7 +144,7 @@ def words_of(told):
 
 
 @every_game
-def test_rules_are_told_to_seats_and_to_the_public_in_the_words_that_models_are_told(name):
+def test_people_read_the_rules_in_the_words_of_models(name):
     game = ALL[name]
     for view in everybody(game, game.start(seat_dice(0, -1))).values():
         told = Read(rules_of(game, view)).text
@@ -332,7 +332,7 @@ def test_proposals_and_votes_are_said():
     )
 
 
-def test_the_way_to_a_target_has_exact_amounts_and_what_others_would_have_to_give():
+def test_the_way_to_a_target_has_exact_amounts_and_others_gifts():
     table = Table()
     said = as_text(html_of(table.game.observe(table.state, 0)))
     assert "get 1 cobblestone (Player 2 has 4)" in said and "craft 1 stone shovel out of" in said

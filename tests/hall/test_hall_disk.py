@@ -148,7 +148,7 @@ def test_a_file_that_somebody_else_holds_alone_stops_no_page(tmp_path, short):
     asyncio.run(run())
 
 
-def test_what_was_acknowledged_is_there_after_every_kill_and_nothing_is_there_twice(tmp_path):
+def test_acknowledged_answers_survive_every_kill_and_once_only(tmp_path):
     """AGON_KILLS says how often the server is killed while people answer."""
     project = driving.folder_of(tmp_path)
     settings = yaml.safe_load((project / "conf/game/pd.yaml").read_text()) | {"rounds": ROUNDS}

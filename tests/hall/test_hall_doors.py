@@ -69,7 +69,7 @@ def test_it_does_not_start_where_others_can_reach_it_without_a_password(project,
             serve(tmp_path / "hall", "0.0.0.0", 1, [], False, None, print)
 
 
-def test_the_password_opens_what_is_the_researchers_and_links_open_the_rest(locked):
+def test_the_password_opens_researchers_pages_and_links_the_rest(locked):
     row = locked.opened("pd", [PERSON, PERSON])
     closed = ["/", path(locked, "host", row), "/transcripts", "/annotate"]
     for page in closed:

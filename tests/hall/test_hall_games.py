@@ -14,7 +14,7 @@ SEATS = {name: [PERSON, PERSON] if name in TWO else [PERSON, PERSON, "anything"]
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_two_people_finish_a_game_with_a_script_where_there_is_a_third_seat(server, person, kind, monkeypatch):
+def test_two_people_and_a_script_finish_a_game_of_three_seats(server, person, kind, monkeypatch):
     """One of them has a phone: whatever is asked and shown there fits, and every field has a name."""
     row = server.opened(kind, SEATS[kind])
     people = {0: person(**PHONE), 1: person()}

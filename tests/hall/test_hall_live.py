@@ -65,9 +65,7 @@ def test_a_page_that_connects_again_is_sent_everything(tmp_path, short):
     run(check())
 
 
-def test_a_page_that_cannot_be_drawn_is_drawn_again_and_keeps_no_other_from_being_told(
-    tmp_path, short, caplog, monkeypatch
-):
+def test_a_page_that_fails_is_drawn_again_and_delays_no_other(tmp_path, short, caplog, monkeypatch):
     monkeypatch.setattr(web, "AGAIN", 0.05)
     drawn, fails = seat_module.seat_context, [True, True]
 
@@ -203,7 +201,7 @@ def test_what_was_filled_in_is_there_after_a_reload(tmp_path, short):
     run(check())
 
 
-def test_without_scripts_a_seat_that_waits_for_others_is_read_anew_and_no_form_is(tmp_path, short):
+def test_without_scripts_waiting_pages_reload_and_forms_do_not(tmp_path, short):
     async def check():
         async with serving(tmp_path) as (table, path, _, port):
             ada = await Visitor(f"http://localhost:{port}", path).opens()

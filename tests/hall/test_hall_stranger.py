@@ -43,9 +43,7 @@ def test_its_rules_are_those_of_its_prompt(auction):
         ("{% macro system(view, style) %}# Rules\n{{ 1 / 0 }}{% endmacro %}", "prompt .*: division by zero"),
     ],
 )
-def test_a_prompt_that_cannot_be_shown_to_people_is_refused_before_they_sit_down(
-    auction, monkeypatch, tmp_path, text, why
-):
+def test_a_prompt_that_people_cannot_read_is_refused_at_the_start(auction, monkeypatch, tmp_path, text, why):
     require_rules(auction)
     turn = "{% macro turn(view, told) %}?{% endmacro %}{% macro again(fault, view) %}?{% endmacro %}"
     (tmp_path / "prompt.md").write_text(f"{text}{turn}")

@@ -115,7 +115,7 @@ async def one_life(folder, seed, dice, name, table, restarts):
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(KINDS)), st.integers(0, 10**6), st.integers(0, 10**6), st.sampled_from([0.0, 0.1, 0.5]))
-def test_any_order_of_answers_and_any_restarts_lead_to_the_turns_of_the_same_answers(short, name, seed, order, often):
+def test_order_of_answers_and_restarts_do_not_change_turns(short, name, seed, order, often):
     dice, place, table = Random(order), None, ""
     with TemporaryDirectory() as folder:
         folder = Path(folder)
@@ -319,7 +319,7 @@ def test_a_folder_is_used_by_one_hall_at_a_time(tmp_path):
 # --- stopping
 
 
-def test_a_match_that_is_given_up_is_not_collected_takes_no_more_answers_and_keeps_its_turns(short, tmp_path):
+def test_a_match_given_up_takes_no_answers_and_keeps_its_turns(short, tmp_path):
     async def match():
         async with hall(tmp_path) as made:
             place = opened(made)
@@ -424,9 +424,7 @@ def unforeseen(monkeypatch):
         ("unforeseen", "the log of the server says what it is"),
     ],
 )
-def test_what_ends_a_match_is_said_and_mended_it_goes_on_with_all_that_was_answered(
-    short, tmp_path, monkeypatch, caplog, breaks, why
-):
+def test_a_match_that_stopped_goes_on_with_all_its_answers(short, tmp_path, monkeypatch, caplog, breaks, why):
     folder = tmp_path / "hall"
 
     async def begins():
@@ -544,7 +542,7 @@ async def to_the_end(place):
             place.answer(0, place.questions[0].number, ["cooperation"])
 
 
-def test_a_model_that_costs_money_is_asked_within_a_budget_and_never_twice(paid, tmp_path):
+def test_a_paid_model_is_asked_within_a_budget_and_never_twice(paid, tmp_path):
     folder = tmp_path / "hall"
     seats = [PERSON, "zs@server"]
 
@@ -617,7 +615,7 @@ def test_a_model_that_costs_money_is_asked_within_a_budget_and_never_twice(paid,
     assert place.spent["tokens"] == model.tokens.sum()
 
 
-def test_a_budget_knows_of_calls_that_failed_or_were_cut_off_also_after_a_restart(paid, tmp_path):
+def test_a_budget_counts_failed_and_cut_off_calls_after_a_restart(paid, tmp_path):
     paid.script = ["no answer", "no answer", "silence"]
     most = 0.1  # USD: 100 tokens of an answer, without those of the question
 

@@ -330,7 +330,7 @@ def test_a_match_stays_open_while_it_fits_what_is_searched(tmp_path):
     assert made.lists.match == "b" and made.made["step"] == 1  # another match begins at its start
 
 
-def test_another_file_is_opened_at_its_first_match_without_the_filters_of_the_last(tmp_path):
+def test_another_file_opens_at_its_first_match_without_filters(tmp_path):
     made = page(tmp_path, several(), played(GAMES["rps"], match="d")[1])
     made.go(file="file1", was="file0", match="b", of="b", game="pd", search="two", step="7")
     assert (made.lists.match, made.made["step"], made.alert) == ("d", 1, "") and not made.lists.search

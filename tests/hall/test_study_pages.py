@@ -321,7 +321,7 @@ def test_a_translation_keeps_the_places_of_amounts():
         words_of(msgspec.convert(FILE | {"words": {"Round {}.": "Runde."}}, Study))
 
 
-def test_who_plays_a_game_that_no_question_is_about_is_shown_no_empty_quiz(tmp_path):
+def test_without_questions_on_a_game_there_is_no_quiz(tmp_path):
     async def walk(client, session):
         at = str((await client.get("/join/own?pid=1")).url)
         await client.post(at, data={"do": "agree"})

@@ -371,7 +371,7 @@ def test_two_who_wait_meet_play_and_are_paid(tmp_path, short):
     assert all(re.fullmatch(r"[ab],\d+\.\d\d", line) for line in paid)
 
 
-def test_whose_partner_has_left_is_said_so_and_who_is_who_stays_in_the_hall(tmp_path, short):
+def test_people_learn_that_a_partner_left_and_not_who_it_was(tmp_path, short):
     async def go():
         async with session(tmp_path, Clock(), **TWO) as place:
             first, second = goes(place, "a"), goes(place, "b")
@@ -503,7 +503,7 @@ def test_a_dropout_does_not_ruin_the_partner(tmp_path, short, then):
     assert not gone.valid.any() and gone.fallback.eq("stood in: tit_for_tat (left)").all() and gone.action.notna().all()
 
 
-def test_who_is_out_of_a_match_that_goes_on_is_sent_on_to_the_page_that_says_why(tmp_path, short):
+def test_a_person_out_of_a_match_reads_why(tmp_path, short):
     async def go():
         async with session(tmp_path, Clock(), **TWO) as place:
             stays, late = goes(place, "a"), goes(place, "b")
@@ -562,7 +562,7 @@ def test_nobody_is_matched_with_somebody_whose_page_is_closed(tmp_path, short):
     run(go())
 
 
-def test_a_match_that_all_have_left_makes_room_and_the_monitor_says_how_many_places_are_free(tmp_path, short):
+def test_a_match_that_all_left_makes_room_on_the_monitor(tmp_path, short):
     async def go():
         async with session(tmp_path, Clock(), **TWO) as place:
             people = [goes(place, name) for name in "abcd"]
@@ -682,7 +682,7 @@ def test_a_table_that_was_forgotten_still_leads_on_to_the_survey(tmp_path, short
     run(go())
 
 
-def test_who_has_left_for_good_while_nothing_can_be_written_is_not_waited_for_for_ever(tmp_path, short, monkeypatch):
+def test_a_person_who_left_during_a_full_disk_is_not_awaited(tmp_path, short, monkeypatch):
     async def go():
         async with session(tmp_path, Clock(), **TWO, dropout={"timeouts": 1, "away": 30, "then": "end"}) as place:
             stays, leaves = goes(place, "a"), goes(place, "b")
@@ -702,7 +702,7 @@ def test_who_has_left_for_good_while_nothing_can_be_written_is_not_waited_for_fo
     run(go())
 
 
-def test_a_full_disk_at_the_moment_when_somebody_is_late_does_not_stop_the_match(tmp_path, short, monkeypatch):
+def test_a_full_disk_while_somebody_is_late_stops_no_match(tmp_path, short, monkeypatch):
     async def go():
         async with session(tmp_path, Clock(), **TWO) as place:
             stays, late = goes(place, "a"), goes(place, "b")

@@ -85,7 +85,7 @@ FOCUS = """() => {
 """What has the focus, by its words."""
 
 
-def test_a_study_is_done_by_keys_alone_on_small_and_enlarged_screens_and_stays_done(server, come):
+def test_a_study_is_done_by_keys_alone_on_all_screens(server, come):
     """320 px, and 640 as 1,280 px are at 200 %; after the code neither the back key nor an old form changes anything."""
     own = ready(server, "keys", OF["counterfactual"])
     ada = come(server, own, "stays")
@@ -137,7 +137,7 @@ def test_a_study_is_done_by_keys_alone_on_small_and_enlarged_screens_and_stays_d
     assert list(found.people.stage) == ["debrief"] and found.turns[found.turns.agent == "human"].valid.all()
 
 
-def test_pages_that_few_participants_see_and_those_of_who_runs_the_study_fit_a_phone(server, person, come):
+def test_rare_pages_and_pages_of_researchers_fit_a_phone(server, person, come):
     """Links to nothing, wrong answers, the way out before and after it is taken, the lobby, and the page Studies."""
     own = ready(server, "seldom", OF["tradecraft"])
     own = ready(server, own["name"], OF["tradecraft"], cells={"people": own["cells"]["people"]})

@@ -93,7 +93,7 @@ def test_ties_and_right_guesses_are_not_lost_as_a_spy():
         assert (value["spy_win"], n["spy_win"]) == (kept, 1)
 
 
-def test_deception_adds_a_quarter_of_wrong_guesses_that_the_crowd_provokes():
+def test_deception_adds_a_quarter_of_the_wrong_guesses():
     crowd, spy = replace(chameleon((0, 1)), variant="1-crowd"), replace(chameleon((2,)), variant="1-chameleon")
     turns = turns_of(
         (crowd, saying(**against("Player 1")), saying(guess="dog", **against("Player 1"))),

@@ -56,7 +56,7 @@ def test_equal_values_without_limits_have_no_interval():
     assert row[["value", "sd", "n"]].tolist() == [5, 0, 4] and np.isnan([row.low, row.high]).all()
 
 
-def test_equal_values_within_limits_have_the_interval_of_as_many_yes_or_no():
+def test_equal_values_have_the_interval_of_as_many_yes_or_no():
     for n in [2, 5, 15]:
         row, exact = of([1.0] * n, limits={"v": (1, 17)}), binomtest(0, n).proportion_ci()
         assert (row.low, row.high) == (1, pytest.approx(1 + 16 * exact.high))

@@ -195,14 +195,14 @@ def test_every_request_is_accounted_for_whatever_becomes_of_it(kind, tmp_path_fa
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_request_that_no_try_can_mend_ends_the_run_and_what_came_with_it_is_kept(kind, tmp_path):
+def test_a_hopeless_request_ends_the_run_and_answers_are_kept(kind, tmp_path):
     with pytest.raises(AgonError, match=r"^model standin: status 400: invalid_request_error: no such parameter"):
         ran(lambda server: Run(tmp_path, matches(8), model(kind, server.url)), shares={"400": 0.3})
     assert 0 < len(Recording(tmp_path)) < 8
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_budget_holds_every_request_is_booked_at_its_most_before_its_batch(kind, tmp_path):
+def test_every_request_is_booked_at_its_most_before_its_batch(kind, tmp_path):
     budget = Budget(usd=0.01)
     run, server = ran(lambda server: Run(tmp_path, matches(20), model(kind, server.url), budget))
     assert run.halted and budget.used["usd"] <= 0.01 and not budget.booked
@@ -218,7 +218,7 @@ def test_a_budget_holds_every_request_is_booked_at_its_most_before_its_batch(kin
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("fails", [["lost"], ["", "lost", "lost"], ["refused"], ["", "refused", "lost"]])
-def test_a_batch_whose_id_does_not_come_back_is_looked_for_and_never_made_twice(kind, fails, tmp_path):
+def test_a_batch_without_an_id_is_looked_for_and_never_made_twice(kind, fails, tmp_path):
     run, server = ran(
         lambda server: Run(tmp_path, matches(3), model(kind, server.url)), fails=fails, hidden=0.1, takes=0.1
     )
@@ -227,7 +227,7 @@ def test_a_batch_whose_id_does_not_come_back_is_looked_for_and_never_made_twice(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_batch_whose_hand_in_took_long_and_broke_is_given_time_to_appear(kind, tmp_path):
+def test_a_batch_whose_slow_upload_broke_has_time_to_appear(kind, tmp_path):
     run, server = ran(
         lambda server: Run(tmp_path, matches(2), model(kind, server.url)), fails=["lost"], slow=0.5, hidden=0.2
     )
@@ -257,7 +257,7 @@ def test_a_batch_that_is_refused_as_a_whole_says_why(tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_batch_that_the_provider_does_not_know_is_not_paid_again_unasked(kind, tmp_path):
+def test_a_batch_unknown_to_the_provider_is_not_paid_again(kind, tmp_path):
     asked = model(kind, "http://127.0.0.1:9")
     key_of_none = Journal(tmp_path, lambda key: False)
     run, _ = ran(lambda server: Run(tmp_path / "x", matches(1), model(kind, server.url)))
@@ -271,7 +271,7 @@ def test_a_batch_that_the_provider_does_not_know_is_not_paid_again_unasked(kind,
     assert (tmp_path / FILE).exists() and not Recording(tmp_path)
 
 
-def test_a_provider_that_is_down_halts_and_the_same_command_fetches_the_batch(tmp_path):
+def test_after_an_outage_the_same_command_fetches_the_batch(tmp_path):
     def twice(server):
         with pytest.MonkeyPatch.context() as patch:
 
@@ -300,7 +300,7 @@ UNREAD = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("written", UNREAD.values(), ids=UNREAD)
-def test_a_batch_of_which_nothing_can_be_read_ends_the_run_and_is_not_paid_again(kind, written, tmp_path):
+def test_an_unreadable_batch_ends_the_run_and_is_not_paid_again(kind, written, tmp_path):
     def twice(server):
         for _ in range(2):
             with pytest.raises(AgonError, match=r"batch batch_0 of 2 requests: it is over, but no answer .* can be"):
@@ -343,7 +343,7 @@ def test_of_several_lines_of_a_request_the_first_that_can_be_read_counts(tmp_pat
     assert run.halted == [] and set(server.batches.seen.values()) == {1} and not run.recording.failures
 
 
-def test_a_completed_batch_that_names_no_file_yet_is_looked_at_again_and_then_ends_the_run(tmp_path):
+def test_a_completed_batch_without_a_file_is_asked_again_then_ends(tmp_path):
     def twice(server):
         first = Run(tmp_path, matches(2), model(OpenAI, server.url, tries=2))
         server.batches.unnamed = 3
@@ -370,7 +370,7 @@ def test_without_batches_nothing_is_asked_that_is_in_batches_already(tmp_path, m
 
 
 @pytest.mark.parametrize("end", ["is handed in", "is over"])
-def test_a_run_whose_lines_nobody_reads_any_more_ends_and_the_same_command_fetches_the_batch(end, tmp_path):
+def test_after_a_broken_pipe_the_same_command_fetches_the_batch(end, tmp_path):
     class Closed(list):
         def append(self, line):
             if end in line:
@@ -385,7 +385,7 @@ def test_a_run_whose_lines_nobody_reads_any_more_ends_and_the_same_command_fetch
     assert run.halted == [] and set(server.batches.paid.values()) == {1}
 
 
-def test_an_answer_is_kept_though_the_clock_was_ahead_when_its_batch_was_handed_in(tmp_path, monkeypatch):
+def test_an_answer_is_kept_though_the_clock_was_ahead(tmp_path, monkeypatch):
     ahead = iter([time.time() + 3600])
     monkeypatch.setattr("agon.models.batch.time", lambda: next(ahead, None) or time.time())
     run, _ = ran(lambda server: Run(tmp_path, matches(2), model(OpenAI, server.url)))

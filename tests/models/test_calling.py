@@ -132,7 +132,7 @@ async def recorded(server, kind, folder, budget):
 
 
 @pytest.mark.parametrize("kind", ADAPTERS)
-def test_roles_call_tools_and_are_told_results_also_when_a_match_is_gone_on_with(tmp_path, kind):
+def test_roles_call_tools_and_get_results_also_after_a_restart(tmp_path, kind):
     server = Strict()
     halted, _ = asyncio.run(recorded(server, kind, tmp_path, Budget(calls=5)))
     assert halted and server.asked == 5

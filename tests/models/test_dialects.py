@@ -425,6 +425,6 @@ def test_an_error_says_what_is_wrong_and_what_follows(name, error):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("finish", ["length", "content_filter"])
-def test_an_answer_that_was_cut_off_before_its_first_word_is_an_answer_without_words(name, finish):
+def test_an_answer_cut_off_before_its_first_word_has_no_words(name, finish):
     answer, _ = called(name, 200, chat({}, finish, {"prompt_tokens": 20, "completion_tokens": 0, "total_tokens": 28}))
     assert (answer.text, answer.stop, answer.tokens_out) == ("", finish, 8)

@@ -91,7 +91,7 @@ def test_what_is_recorded_needs_no_budget(tmp_path):
     assert found == MANY and ledger.budget.spent.calls == 0
 
 
-def test_an_answer_says_where_it_is_recorded_and_whether_it_was_paid_for_now(tmp_path):
+def test_an_answer_says_its_place_and_whether_it_was_paid_now(tmp_path):
     async def run(folder):
         writer = Writer(Recording(folder), folder / "lock")
         answer = await Live("says", model := Says(), Ledger({"says": model}, writer, Budget())).answer(
@@ -172,7 +172,7 @@ def test_what_no_try_can_mend_is_tried_once_and_said_in_a_line(tmp_path):
 @pytest.mark.parametrize(
     "raised", [TypeError, OverflowError, RecursionError, KeyError, MemoryError, AssertionError, OSError]
 )
-def test_whatever_an_adapter_raises_is_a_failure_on_record_and_nothing_waits_for_it(tmp_path, raised):
+def test_any_error_of_an_adapter_is_a_failure_on_record(tmp_path, raised):
     model = Says(failures={MANY[3]: [raised("\x1b[31mwhy\nnot")]}, parameters={"max_tokens": 100})
     found, ledger = asked(tmp_path, MANY, model, Budget(tokens=1e6))
     (failed,) = lines(tmp_path)[1]
@@ -244,7 +244,7 @@ def test_an_adapter_that_raises_does_not_leave_a_run_waiting(tmp_path):
     assert all(isinstance(each, AgonError) for each in found) and len(lines(tmp_path)[1]) == 4
 
 
-def test_a_call_that_is_cancelled_gives_its_place_back_and_counts_at_its_most(tmp_path):
+def test_a_cancelled_call_frees_its_place_and_counts_at_its_most(tmp_path):
     async def story(ledger):
         live = Live("says", Silent(parameters={"max_tokens": 1}), ledger)
         asking = asyncio.create_task(live.answer(request(MANY[0])))
@@ -396,7 +396,7 @@ def test_a_budget_in_tokens_or_calls_needs_no_price(tmp_path):
     assert found == MANY and ledger.budget.spent.unpriced == 30
 
 
-def test_a_provider_that_counts_more_tokens_than_expected_makes_the_next_bounds_wider(tmp_path):
+def test_more_tokens_than_expected_widen_the_next_bounds(tmp_path):
     size = len((RULES[0].text + "move").encode())
     model = Says(tokens=(2 * size, 1), parameters={"max_tokens": 1})
     found, ledger = asked(tmp_path, MANY, model, Budget(tokens=5 * (2 * size + 1) + size), at_once=False)
@@ -421,7 +421,7 @@ def test_answers_that_do_not_say_what_they_cost_do_not_pass_a_budget(tmp_path):
     [("timeout", True), ("no answer", True), ("too large", True), ("ValueError", True), ("504", True), ("408", True)]
     + [("500", False), ("429", False), ("no connection", False), ("key", False)],
 )
-def test_a_failed_call_counts_where_the_provider_may_want_its_money_all_the_same(tmp_path, kind, counts):
+def test_a_failed_call_counts_where_it_may_be_billed(tmp_path, kind, counts):
     model = Says(parameters={"max_tokens": 100}, failures={MANY[0]: [CallFailed(kind, "oh")]})
     _, ledger = asked(tmp_path, MANY[:1], model, Budget(tokens=5000))
     assert (ledger.budget.unreported.tokens > 100) is counts
@@ -461,7 +461,7 @@ def test_an_answer_longer_than_max_tokens_makes_the_next_bounds_wider(tmp_path):
     assert 0 < ledger.budget.spent.tokens <= 3000
 
 
-def test_two_files_of_one_model_are_refused_since_they_would_share_a_recording(tmp_path):
+def test_two_files_of_one_model_cannot_share_a_recording(tmp_path):
     writer = Writer(Recording(tmp_path), tmp_path / "lock")
     with pytest.raises(AgonError, match=r"^models one and two cannot be told apart: they have the same `model`"):
         Ledger({"one": Says(), "two": Says(concurrency=3)}, writer, Budget())

@@ -100,7 +100,7 @@ BUSY, BUSY_AFTER = CallFailed("429", "slow down"), CallFailed("429", "slow down"
 
 @given(st.lists(st.floats(0, 5), min_size=1, max_size=60), st.integers(1, 7))
 @few
-def test_no_more_are_in_flight_than_the_model_takes_and_as_many_as_it_does(seconds, concurrency):
+def test_as_many_calls_are_in_flight_as_the_model_takes(seconds, concurrency):
     watch = calls(RateLimiter(model(concurrency=concurrency)), *[{"seconds": each} for each in seconds])
     assert (
         watch.most == min(concurrency, len(seconds))
@@ -116,7 +116,7 @@ def test_first_come_is_first_served(seconds, concurrency):
     assert [name for name, _ in watch.entered] == list(range(len(seconds)))
 
 
-def test_who_waits_is_not_overtaken_by_those_who_come_when_a_place_is_free():
+def test_a_call_that_waits_is_not_overtaken():
     async def main():
         watch = Watch(RateLimiter(model(concurrency=1)))
 
@@ -313,9 +313,7 @@ spending = st.lists(st.tuples(bounds, st.floats(0, 1), st.floats(0, 3)), min_siz
     st.integers(1, 12),
 )
 @few
-def test_a_budget_is_never_passed_and_what_is_left_is_less_than_the_next_call_may_cost(
-    many, usd, tokens, count, at_once
-):
+def test_a_budget_is_never_passed_and_is_used_up(many, usd, tokens, count, at_once):
     async def main():
         budget, places = Budget(usd, tokens, count), asyncio.Semaphore(at_once)
 
@@ -377,7 +375,7 @@ def test_a_call_that_failed_counts_as_a_call_and_costs_nothing():
     assert (spent := run(main())).calls == 2 and spent.usd == 0
 
 
-def test_what_a_lost_worker_had_booked_is_free_when_the_call_is_asked_for_again():
+def test_the_booking_of_a_lost_worker_is_freed_by_the_next_call():
     async def main():
         budget = Budget(usd=2)
         await budget.book("k", CostBound(1.0, 10))
@@ -399,7 +397,7 @@ def test_a_call_that_does_not_say_what_it_cost_has_cost_the_most_it_can():
         run(main())
 
 
-def test_a_provider_that_wants_to_be_left_alone_for_hours_ends_the_run_instead_of_holding_it():
+def test_a_wait_of_hours_ends_the_run():
     async def main():
         limiter = RateLimiter(model())
         await limiter.enter(1)

@@ -102,7 +102,7 @@ def test_a_server_starts_with_the_first_call_with_what_the_file_says(llama, tmp_
     }
 
 
-def test_calls_at_once_share_one_server_and_it_can_be_used_after_it_was_closed(llama, tmp_path):
+def test_calls_share_one_server_also_after_it_was_closed(llama, tmp_path):
     one = model(tmp_path)
 
     async def play():
@@ -126,7 +126,7 @@ async def retried(model):
     return None
 
 
-def test_a_server_that_died_fails_its_calls_for_now_and_the_next_ones_start_another(llama, tmp_path):
+def test_after_a_servers_death_the_next_calls_start_another(llama, tmp_path):
     one = model(tmp_path, "0.5")
 
     async def dies():
@@ -269,7 +269,7 @@ def test_however_agon_ends_its_server_does_too(llama, tmp_path, sign):
     assert process.returncode and gone(server) and "Traceback" not in errors
 
 
-def test_a_recording_without_what_it_needs_is_one_line_and_what_is_recorded_needs_nothing(llama, tmp_path):
+def test_a_missing_library_is_one_line_and_replays_need_none(llama, tmp_path):
     own = weights(tmp_path)
     made = project(tmp_path / "project", 2, model="some", context=4096, parameters={"max_tokens": 50}, **own)
     Path(own["weights"]).unlink()

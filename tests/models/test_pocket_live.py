@@ -52,7 +52,7 @@ def calls(output):
     return int(re.search(r"exchanges; ([\d,]+) calls", output)[1])
 
 
-def test_its_server_and_then_agon_are_killed_and_nothing_is_paid_for_twice(project):
+def test_after_kills_of_server_and_agon_nothing_is_paid_twice(project):
     recording = project.recordings("tiny") / "exchanges.jsonl"
     process = project.start("record", "experiment=tiny")
     begun(process, recording, 2).kill()

@@ -70,7 +70,7 @@ def real_model():
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_question_for_each_form_of_an_action_is_answered_readably_at_once(real_model, form):
+def test_each_form_of_an_action_is_answered_readably_at_once(real_model, form):
     (model, run), brief = real_model, Constrained(thought=20, text=20)
     request = asked(FORMS[form], brief)[form]
     answer = run(model.answer(replace(request, messages=extend((), "user", request.messages[-1].text[-TOLD:]))))

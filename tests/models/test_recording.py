@@ -88,7 +88,7 @@ def lines(folder):
 SAMPLES = [f"m{number}/0/0.0.0" for number in range(6)]
 
 
-def test_a_recording_cut_anywhere_keeps_every_exchange_before_and_is_made_whole_again(tmp_path, monkeypatch):
+def test_a_recording_cut_anywhere_keeps_every_exchange_before(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda file: None)  # a thousand times is long
     recorded(tmp_path, SAMPLES)
     whole = (tmp_path / FILE).read_bytes()
@@ -144,7 +144,7 @@ def test_only_one_writes_though_the_lock_beside_it_is_deleted(tmp_path):
     Writer(Recording(tmp_path / "mine"), tmp_path / "lock").close()
 
 
-def test_two_answers_to_one_question_are_named_and_the_same_one_twice_is_not(tmp_path):
+def test_two_answers_to_one_question_are_named_unless_equal(tmp_path):
     recorded(tmp_path, SAMPLES[:2])
     file = tmp_path / FILE
     line = next(each for each in file.read_text().splitlines() if '"exchange"' in each)
@@ -181,7 +181,7 @@ def test_a_damaged_line_is_named_in_one_line(tmp_path, damage):
     assert "\n" not in str(caught.value)
 
 
-def test_a_damaged_line_behind_what_was_read_is_named_by_its_number_in_the_file(tmp_path):
+def test_a_damaged_line_is_named_by_its_number_in_the_file(tmp_path):
     recorded(tmp_path, SAMPLES[:2])
     recording = Recording(tmp_path)
     count = len(lines(tmp_path))
@@ -315,7 +315,7 @@ def test_whatever_stops_the_writer_ends_all_calls_and_loses_no_answer(tmp_path, 
     assert model.asked.total() == 2 and len(Recording(tmp_path)) == len(SAMPLES)
 
 
-def test_where_no_thread_can_be_started_nothing_is_asked_and_nothing_is_left(tmp_path, monkeypatch):
+def test_without_threads_nothing_is_asked_and_nothing_is_left(tmp_path, monkeypatch):
     with (
         monkeypatch.context() as broken,
         pytest.raises(AgonError, match=r"cannot be written: .*can't start new thread"),
@@ -381,7 +381,7 @@ def test_of_two_processes_the_second_is_told_so_and_the_first_is_unharmed(tmp_pa
     assert not model.asked
 
 
-def test_what_another_process_recorded_between_reading_and_locking_is_kept(tmp_path):
+def test_another_process_records_between_reading_and_locking(tmp_path):
     recorded(tmp_path, SAMPLES[:2])
     early = Recording(tmp_path)
     recorded(tmp_path, SAMPLES)
@@ -508,7 +508,7 @@ def test_failed_tries_are_lines_of_their_own(tmp_path):
 
 
 @pytest.mark.parametrize("answered", [0, 1])
-def test_calls_that_failed_are_forgotten_on_demand_where_none_was_answered(tmp_path, answered):
+def test_failed_calls_without_answers_are_forgotten_on_demand(tmp_path, answered):
     recorded(tmp_path, SAMPLES[:1])
     before = (tmp_path / FILE).read_bytes()
 
@@ -524,7 +524,7 @@ def test_calls_that_failed_are_forgotten_on_demand_where_none_was_answered(tmp_p
     assert Recording(tmp_path).failures == answered
 
 
-def test_a_recording_without_exchanges_is_empty_and_no_different_from_none(tmp_path):
+def test_a_recording_without_exchanges_is_as_none(tmp_path):
     (tmp_path / FILE).write_bytes(b"")
     settings = experiment(agents=["zs", "best_reply_to_last"], models=["standin"])
     matches, models = plan(settings), models_of(settings)

@@ -147,7 +147,7 @@ def test_a_script_that_does_not_fit_the_game_names_the_match():
         play(seated(LLM, scripted.random_mix, game=RPS), standin(scripted.extort_2))
 
 
-def test_a_script_that_does_not_fit_the_game_ends_a_recording_which_waits_for_nothing(tmp_path):
+def test_a_script_that_does_not_fit_ends_a_recording_at_once(tmp_path):
     models = {name: StandIn(model=name, policy=scripted.extort_2) for name in "01"}
     writer = Writer(Recording(tmp_path), tmp_path / "lock")
     ledger = Ledger(models, writer, Budget())

@@ -53,7 +53,7 @@ def test_openai_is_sent_the_schema_to_be_kept_strictly():
     assert form == {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
 
 
-def test_llama_cpps_server_ends_an_answer_by_its_schema_and_not_by_max_tokens():
+def test_llama_cpp_ends_an_answer_by_schema_not_by_max_tokens():
     request, settings = Request(SHORT.messages, "s", schema=SCHEMA), {"max_tokens_name": "max_tokens"}
     for logprobs, most in ((None, 9), ("llama.cpp", -1)):
         _, server = asked(OpenAI, request, settings=settings | {"logprobs": logprobs, "parameters": {"max_tokens": 9}})
@@ -114,7 +114,7 @@ def test_the_first_token_alone_would_be_wrong():
     assert exact[0] != pytest.approx(exact[1], rel=0.1)
 
 
-def test_a_label_that_begins_another_has_only_the_answers_that_end_with_it():
+def test_a_label_that_begins_another_has_only_its_own_answers():
     found, _ = weigh(lines(("coop", "coop er")))
     short, before = toy.logprob(begun(), "[move] coop"), [*begun(), *toy.tokens("[move] coop")]
     assert found.weights[0] == pytest.approx(short)
@@ -122,7 +122,7 @@ def test_a_label_that_begins_another_has_only_the_answers_that_end_with_it():
     assert found.weights[1] < unended, "what goes on is a part of what begins so"
 
 
-def test_the_same_question_has_the_same_weights_in_any_order_of_the_options():
+def test_weights_do_not_depend_on_the_order_of_the_options():
     known = dict(zip(LABELS[:4], weigh(lines(LABELS[:4]))[0].weights, strict=True))
     for order in list(permutations(LABELS[:4]))[1::7]:
         assert weigh(lines(order))[0].weights == tuple(known[label] for label in order)
