@@ -81,9 +81,10 @@ def test_it_is_watched_step_by_step(auction, tmp_path):
         over = at.made["step"] == at.made["last"]
         assert over or f"value: {done.views[0].past[0].value}" in at.html
         assert ("The match is over" in at.html) == over and ("<h2>Round" in at.html) != over
-    public = page(tmp_path, researcher=False)
+    public = page(tmp_path, seat="public")
+    assert "What was seen by everybody, in public" in public.html
     for at in public.places():
-        assert "value:" not in at.html
+        assert "value:" not in at.facts
     assert "sold" in public.html
 
 
