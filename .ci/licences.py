@@ -1,7 +1,7 @@
 """Lists the licences of all packages in the locks, in docs/licences.md (`make licences`); tests/test_licences.py reads it too.
 
-A package says its licence in its own metadata: as an expression, in classifiers, or in words. Nothing is guessed: what says
-none is listed as unknown, and what is copyleft has to be explained on the page.
+A package names its licence in its own metadata: as an expression, in classifiers, or in words. Nothing is guessed: a package
+that names none is listed as unknown. The page must explain every copyleft licence.
 """
 
 import re
@@ -20,10 +20,10 @@ ELSEWHERE = {
     "pywin32": "Python Software Foundation License",
     "pywinpty": "MIT License",
 }
-"""Packages of other systems, which are never installed here: what their metadata say."""
+"""Packages of other systems are never installed here. These are the licences in their metadata."""
 
 COPYLEFT = re.compile(r"GPL|General Public|EPL|Eclipse|MPL|Mozilla|CDDL|EUPL|CeCILL|SSPL|OSL|Unknown|Proprietary", re.I)
-"""Licences that ask for more than a notice, and none."""
+"""Licences that ask for more than a notice, and unknown ones."""
 
 
 def pinned() -> list[str]:

@@ -1,6 +1,6 @@
-"""How big the house is: modules, lines and tokens of code for each package in src, without comments and docstrings; and of notebooks.
+"""Counts the modules, lines and tokens of code, without comments and docstrings, of each package in src and of the notebooks.
 
-python .ci/size.py [FOLDER]: of this checkout, or of another one.
+python .ci/size.py [FOLDER]: counts this checkout, or the one in FOLDER.
 """
 
 import ast

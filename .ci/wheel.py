@@ -1,4 +1,4 @@
-"""What a wheel holds beside the code: agon's conf and notebooks, and the inputs that games need, as data.dvc pins them."""
+"""Adds to a wheel the files that it needs beside the code: agon's conf and notebooks, and the inputs of games, as data.dvc pins them."""
 
 import json
 import re
@@ -10,14 +10,14 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PARTS = ("logs/", "problems/", "rulesets/", "settings/")
-"""The parts of data/ that are small, and that games cannot do without."""
+"""The parts of data/ that games need. They are small."""
 
 
 class Shipped(BuildHookInterface):
-    """Puts them into agon/shipped. An editable install finds them in its checkout."""
+    """Puts these files into agon/shipped. An editable install finds them in its checkout."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Gathers the files, from Git alone."""
+        """Gathers the files. All of them are in Git."""
         if version != "standard":
             return
         root, self.gathered = Path(self.root), TemporaryDirectory()
@@ -34,7 +34,7 @@ class Shipped(BuildHookInterface):
         }
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Lets go of what was gathered."""
+        """Deletes the gathered copies."""
         if version == "standard":
             self.gathered.cleanup()
 
