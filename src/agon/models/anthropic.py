@@ -113,17 +113,17 @@ class Anthropic(Remote):
         """The request as it is sent, but for `extra`; what the next call will begin with is marked for the cache."""
         mark = {"cache_control": {"type": "ephemeral"}} if self.cache else {}
         system = "\n\n".join(text_of(message) for message in messages if message.role == "system")
-        said: list[dict[str, Any]] = [
+        turns: list[dict[str, Any]] = [
             {"role": message.role, "content": _content(message, *calls)}
             for message, *calls in with_calls(messages)
             if message.role != "system"
         ]
-        if isinstance(text := said[-1]["content"], str):
-            said[-1]["content"] = [{"type": "text", "text": text}]
-        said[-1]["content"][-1] |= mark
+        if isinstance(text := turns[-1]["content"], str):
+            turns[-1]["content"] = [{"type": "text", "text": text}]
+        turns[-1]["content"][-1] |= mark
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": said,
+            "messages": turns,
             **renamed(self.parameters, NAMES),
         }
         if system:
@@ -156,10 +156,10 @@ class Anthropic(Remote):
     async def submit(self, name: str, requests: Mapping[str, Request]) -> str:
         """Hands in a batch. Its protocol keeps no name for it."""
         client = await self._connect()
-        asked = [{"custom_id": key, "params": self.whole(request)} for key, request in requests.items()]
-        return str((await client.messages.batches.create(requests=asked)).id)
+        items = [{"custom_id": key, "params": self.whole(request)} for key, request in requests.items()]
+        return str((await client.messages.batches.create(requests=items)).id)
 
-    async def submitted(self, name: str, keys: Collection[str], since: float, known: Collection[str]) -> str | None:
+    async def submitted(self, name: str, keys: Collection[str], since: float, others: Collection[str]) -> str | None:
         """The provider's id of the batch with these requests; None where there is none.
 
         The requests of a batch show in its results: where one of as many requests is under way, it raises CallFailed.
@@ -168,7 +168,7 @@ class Anthropic(Remote):
         async for batch in client.messages.batches.list(limit=100):
             if batch.created_at.timestamp() < since - CLOCKS_DIFFER:
                 break
-            if batch.id in known or sum(batch.request_counts.model_dump().values()) != len(keys):
+            if batch.id in others or sum(batch.request_counts.model_dump().values()) != len(keys):
                 continue
             if batch.processing_status != "ended":
                 raise CallFailed("under way", f"batch {batch.id} may be ours, which shows when it is over")
@@ -185,8 +185,10 @@ class Anthropic(Remote):
 
     async def _lines(self, batch: str) -> list[tuple[str, bytes | CallFailed]]:
         client = await self._connect()
-        told = await client.messages.batches.with_raw_response.results(batch)
-        return [each for raw in told.http_response.content.splitlines() if (each := self._result(raw)) is not None]
+        response = await client.messages.batches.with_raw_response.results(batch)
+        return [
+            result for raw in response.http_response.content.splitlines() if (result := self._result(raw)) is not None
+        ]
 
     def _result(self, raw: bytes) -> tuple[str, bytes | CallFailed] | None:
         try:
@@ -209,15 +211,15 @@ class Anthropic(Remote):
         blocks, usage = content["content"], part(content, "usage")
         calls = [block for block in blocks if block["type"] == "tool_use"]
         text = "".join(block["text"] for block in blocks if block["type"] == "text")
-        kept: tuple[str, ...] = THOUGHTS
+        types: tuple[str, ...] = THOUGHTS
         if [block["name"] for block in calls] == [TOOL]:
             text = json.dumps(calls[0]["input"], ensure_ascii=False)
         elif calls:
             text, single = one_call(text, [(block["name"], block["input"]) for block in calls])
-            kept = (*THOUGHTS, "text", "tool_use") if single else THOUGHTS
+            types = (*THOUGHTS, "text", "tool_use") if single else THOUGHTS
         parts = [count(usage, f"{name}_tokens") for name in ("input", "output")]
         cache = [count(usage, name) for name in CACHE]
-        tokens_in, tokens_out, cached, written = (each or 0 for each in parts + cache)
+        tokens_in, tokens_out, cached, written = (tokens or 0 for tokens in parts + cache)
         return Answer(
             text=clean(text),
             thinking=clean("".join(block["thinking"] for block in blocks if block["type"] == "thinking")),
@@ -229,7 +231,7 @@ class Anthropic(Remote):
             stop=str(content.get("stop_reason") or ""),
             unreported=None in parts or cache.count(None) == 1 or unreadable(usage, *CACHE),
             usd=charged(usage),
-            opaque=opaque([block for block in blocks if block["type"] in kept]),
+            opaque=opaque([block for block in blocks if block["type"] in types]),
         )
 
 

@@ -249,20 +249,20 @@ class Model(ABC):
         self, tokens_in: float, tokens_cached: float, tokens_out: float, tokens_written: float = 0
     ) -> float | None:
         """USD; None where a price that is needed is unknown. Reading from and writing to a cache cost as input unless priced."""
-        price = {**dict.fromkeys(("cached", "written"), self.price.get("input")), **_known(self.price)}
+        price = {**dict.fromkeys(("cached", "written"), self.price.get("input")), **_known_prices(self.price)}
         parts = [
             (tokens_in - tokens_cached - tokens_written, price.get("input")),
             (tokens_cached, price["cached"]),
             (tokens_written, price["written"]),
             (tokens_out, price.get("output")),
         ]
-        if any(tokens and each is None for tokens, each in parts):
+        if any(tokens and usd is None for tokens, usd in parts):
             return None
-        return sum(tokens * (each or 0) for tokens, each in parts) / 1e6
+        return sum(tokens * (usd or 0) for tokens, usd in parts) / 1e6
 
 
-def _known(price: Mapping[str, float | None]) -> dict[str, float]:
-    return {name: each for name, each in price.items() if each is not None}
+def _known_prices(price: Mapping[str, float | None]) -> dict[str, float]:
+    return {name: usd for name, usd in price.items() if usd is not None}
 
 
 class Answering(Protocol):
@@ -278,9 +278,9 @@ class Answering(Protocol):
 
 def require_distinct(models: Mapping[str, Model]) -> None:
     """Raises AgonError where two files of conf/model are one model to matches and recordings."""
-    known: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name, model in models.items():
-        if (other := known.setdefault(model.identity, name)) != name:
+        if (other := names.setdefault(model.identity, name)) != name:
             raise AgonError(
                 f"models {other} and {name} cannot be told apart: they have the same `model` and parameters, and would share "
                 "one recording; take one, or give one something of its own under parameters.extra"

@@ -41,7 +41,7 @@ UNSAID = "no result"
 
 
 class Batch(msgspec.Struct, omit_defaults=True):
-    """A line of the journal: a batch that will be handed in, or what is known of it since."""
+    """A line of the journal: a batch before it is handed in, or its changes afterwards."""
 
     batch: str
     """Our name for it."""
@@ -63,7 +63,7 @@ class Journal:
     def __init__(self, folder: Path, recorded: Callable[[str], bool]) -> None:
         self.path, self.recorded = folder / FILE, recorded
         self.batches: dict[str, Batch] = {}
-        """Our name -> all that is known of a batch."""
+        """Our name -> the batch, as all lines together describe it."""
         if self.path.exists():
             for raw in self.path.read_bytes().splitlines(keepends=True):
                 if raw.endswith(b"\n"):  # else torn by a crash, before what it tells has begun
@@ -78,8 +78,8 @@ class Journal:
             ) from None
 
     def _hold(self, line: Batch) -> None:
-        known = self.batches.setdefault(line.batch, line)
-        known.id, known.lost = line.id or known.id, known.lost | line.lost
+        batch = self.batches.setdefault(line.batch, line)
+        batch.id, batch.lost = line.id or batch.id, batch.lost | line.lost
 
     def add(self, line: Batch) -> None:
         """Returns when the line is on disk. Raises AgonError."""
@@ -110,7 +110,7 @@ class Journal:
     @property
     def waiting(self) -> int:
         """How many requests batches have the answers of, or will have, to whatever model."""
-        return sum(len(self.open(identity)) for identity in {each.identity for each in self.batches.values()})
+        return sum(len(self.open(identity)) for identity in {batch.identity for batch in self.batches.values()})
 
     def require_none_waiting(self) -> None:
         """Before all is asked without batches. Raises AgonError where batches would be paid for nothing."""
@@ -125,8 +125,8 @@ class Journal:
             self.path.unlink()
 
 
-class Came(msgspec.Struct):
-    """What came of one request."""
+class Outcome(msgspec.Struct):
+    """The outcome of one request."""
 
     what: bytes | CallFailed
     """The body of the response to it, or why there is none."""
@@ -143,7 +143,7 @@ class Batched(Model):
     """How it is reached, at its full price."""
     journal: Journal
     say: Callable[[str], object] = lambda line: None
-    """Is told in a line what becomes of a batch."""
+    """Called with one line whenever the state of a batch changes."""
     concurrency: int = ANY
     timeout: float = DAY
     quiet: float = QUIET
@@ -154,13 +154,13 @@ class Batched(Model):
         self._identity = self.of.identity
         self._desk = replace(self.of, most_bytes=MOST_RESULTS, timeout=max(self.of.timeout, LONG), concurrency=4)
         self._new: dict[str, Request] = {}
-        """What is not handed in yet."""
-        self._waiting: dict[str, asyncio.Future[Came]] = {}
-        """Who waits for which answer."""
+        """Requests that are not handed in yet, by key."""
+        self._waiting: dict[str, asyncio.Future[Outcome]] = {}
+        """Key -> who waits for its answer."""
         self._open = self.journal.open(self._identity)
-        """Which batch is to answer what."""
-        self._came: dict[str, Came] = {}
-        """What nobody has asked for yet since this run began."""
+        """Key -> the batch that will answer it."""
+        self._unclaimed: dict[str, Outcome] = {}
+        """Outcomes for which nobody has asked yet since this run began."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     @property
@@ -173,18 +173,20 @@ class Batched(Model):
         if request.options:
             raise CallFailed("settings", "probabilities are not asked for in batches: leave batch=true out", "stop")
         key = key_of(self._identity, request)
-        came = self._came.pop(key, None) or await self._coming(key, request)
-        what = came.what
+        outcome = self._unclaimed.pop(key, None) or await self._await_outcome(key, request)
+        what = outcome.what
         if isinstance(what, CallFailed):
             raise CallFailed(what.kind, str(what), what.then, what.after)
         try:
             answer = self.of.read_whole(what, request)
         except CallFailed:
-            self._lose(came.batch, [key])
+            self._lose(outcome.batch, [key])
             raise
-        return replace(answer, seconds=max(0.0, time() - came.batch.time), unreported=answer.unreported or came.twice)
+        return replace(
+            answer, seconds=max(0.0, time() - outcome.batch.time), unreported=answer.unreported or outcome.twice
+        )
 
-    async def _coming(self, key: str, request: Request) -> Came:
+    async def _await_outcome(self, key: str, request: Request) -> Outcome:
         waiting = self._waiting[key] = asyncio.get_running_loop().create_future()
         if batch := self._open.get(key):
             self._start(batch.batch, lambda: self._follow(batch))
@@ -200,9 +202,9 @@ class Batched(Model):
     def _start(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Begins some work, unless it is under way."""
         if name not in self._tasks or self._tasks[name].done():
-            self._tasks[name] = asyncio.create_task(self._heeded(work))
+            self._tasks[name] = asyncio.create_task(self._run_safely(work))
 
-    async def _heeded(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _run_safely(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Does some work. Whatever goes wrong in it that nobody foresaw ends the run: nobody waits for ever."""
         try:
             await work()
@@ -219,23 +221,23 @@ class Batched(Model):
             while before != len(self._new):
                 before = len(self._new)
                 await asyncio.sleep(self.quiet)
-            size, taken = 0, dict[str, Request]()
+            size, requests = 0, dict[str, Request]()
             for key, request in self._new.items():
                 size += sum(len(message.text.encode()) for message in request.messages)
-                if taken and (size > MOST_BYTES or len(taken) == MOST_REQUESTS):
+                if requests and (size > MOST_BYTES or len(requests) == MOST_REQUESTS):
                     break
-                taken[key] = request
-            for key in taken:
+                requests[key] = request
+            for key in requests:
                 del self._new[key]
-            if taken:
-                await self._hand_in(taken)
+            if requests:
+                await self._hand_in(requests)
 
     async def _hand_in(self, requests: Mapping[str, Request]) -> None:
         batch = Batch(f"agon-{token_hex(8)}", self._identity, list(requests), time())
         try:
             self.journal.add(batch)
             self._open |= dict.fromkeys(batch.keys, batch)
-            self._known(batch, await self._desk.within(self._desk.submit(batch.batch, requests)), "is handed in")
+            self._record_id(batch, await self._desk.within(self._desk.submit(batch.batch, requests)), "is handed in")
         except CallFailed as failed:
             if failed.kind in NOT_TAKEN or (failed.kind.startswith("4") and failed.kind != "408"):
                 self._lose(batch, batch.keys)
@@ -246,14 +248,14 @@ class Batched(Model):
             return
         self._start(batch.batch, lambda: self._follow(batch))
 
-    def _known(self, batch: Batch, given: str, what: str) -> None:
-        self.journal.add(Batch(batch.batch, id=given))
-        self.say(f"{self.model}: batch {given} of {count(len(batch.keys), 'request')} {what}")
+    def _record_id(self, batch: Batch, id_: str, what: str) -> None:
+        self.journal.add(Batch(batch.batch, id=id_))
+        self.say(f"{self.model}: batch {id_} of {count(len(batch.keys), 'request')} {what}")
 
     async def _follow(self, batch: Batch) -> None:
         """Waits for a batch's end, and gives out what came."""
         try:
-            if not batch.id and not await self._found(batch):
+            if not batch.id and not await self._is_submitted(batch):
                 return
             while (results := await self._patiently(batch, lambda: self._desk.results(batch.id))) is None:
                 await asyncio.sleep(self.of.poll)
@@ -261,22 +263,22 @@ class Batched(Model):
         except (AgonError, CallFailed, Halted) as error:
             self._fail(batch, error)
 
-    async def _found(self, batch: Batch) -> bool:
+    async def _is_submitted(self, batch: Batch) -> bool:
         """Whether a batch of which no id came back was made all the same.
 
         Its time in the journal is that before it was handed in, which may take long: so it is given time from now on to appear.
         """
 
         async def look() -> str | None:
-            others = {each.id for each in self.journal.batches.values()}
+            others = {batch.id for batch in self.journal.batches.values()}
             return await self._desk.submitted(batch.batch, {*batch.keys}, batch.time, others)
 
         start = time()
         while True:
             began = time()
-            given = await self._patiently(batch, look)
-            if given is not None:
-                self._known(batch, given, "was handed in before")
+            id_ = await self._patiently(batch, look)
+            if id_ is not None:
+                self._record_id(batch, id_, "was handed in before")
                 return True
             if began > start + self.appears:
                 self._lose(batch, batch.keys)
@@ -293,7 +295,7 @@ class Batched(Model):
             except CallFailed as failed:
                 if failed.kind == "404":
                     why = "the provider does not know it: it is too old, or was handed in with another key"
-                    raise self._kept(batch, failed.kind, why) from None
+                    raise self._paid_batch_error(batch, failed.kind, why) from None
                 failures += failed.kind != "under way"
                 if failed.then != "retry":
                     raise
@@ -301,37 +303,37 @@ class Batched(Model):
                     raise Halted(f"batch {batch.id or batch.batch} cannot be looked at: {failed}") from None
                 await asyncio.sleep(failed.after or self.of.poll)
 
-    def _kept(self, batch: Batch, kind: str, why: str) -> CallFailed:
+    def _paid_batch_error(self, batch: Batch, kind: str, why: str) -> CallFailed:
         """Ends the run because of a batch that was paid: it stays in the journal, so it is not handed in again."""
         anew = f"Without its lines in {self.journal.path.name} they are asked, and paid, anew"
         return CallFailed(kind, f"batch {batch.id} of {count(len(batch.keys), 'request')}: {why}. {anew}", "stop")
 
     def _give_out(self, batch: Batch, results: Results) -> None:
         """Raises CallFailed where nothing can be read of a batch that must have been answered."""
-        found, twice = dict[str, bytes | CallFailed](), set[str]()
+        responses, twice = dict[str, bytes | CallFailed](), set[str]()
         for key, what in results.answers:
-            held = found.get(key)
-            if isinstance(held, bytes) and isinstance(what, bytes):
+            earlier = responses.get(key)
+            if isinstance(earlier, bytes) and isinstance(what, bytes):
                 twice.add(key)
-            if not isinstance(held, bytes) or (isinstance(what, bytes) and not self.of.readable(held)):
-                found[key] = what
-        told = [found.get(key, results.rest) for key in batch.keys]
-        if not any(isinstance(what, bytes) and self.of.readable(what) for what in told):
-            unsaid = sum(key not in found and results.rest.kind == UNSAID for key in batch.keys)
-            if unsaid or any(isinstance(what, bytes) for what in told):
-                raise self._kept(batch, UNSAID, "it is over, but no answer in its results can be read")
-        wanted = [key for key in batch.keys if self._open.get(key) is batch]
-        failed = [key for key in wanted if not isinstance(found.get(key), bytes)]
+            if not isinstance(earlier, bytes) or (isinstance(what, bytes) and not self.of.readable(earlier)):
+                responses[key] = what
+        outcomes = [responses.get(key, results.rest) for key in batch.keys]
+        if not any(isinstance(what, bytes) and self.of.readable(what) for what in outcomes):
+            unsaid = sum(key not in responses and results.rest.kind == UNSAID for key in batch.keys)
+            if unsaid or any(isinstance(what, bytes) for what in outcomes):
+                raise self._paid_batch_error(batch, UNSAID, "it is over, but no answer in its results can be read")
+        keys = [key for key in batch.keys if self._open.get(key) is batch]
+        failed = [key for key in keys if not isinstance(responses.get(key), bytes)]
         self._lose(batch, failed)
         self.say(
-            f"{self.model}: batch {batch.id} is over: {count(len(wanted) - len(failed), 'answer')}, {count(len(failed), 'failure')}"
+            f"{self.model}: batch {batch.id} is over: {count(len(keys) - len(failed), 'answer')}, {count(len(failed), 'failure')}"
         )
-        for key in wanted:
-            came, waiting = Came(found.get(key, results.rest), batch, key in twice), self._waiting.get(key)
+        for key in keys:
+            outcome, waiting = Outcome(responses.get(key, results.rest), batch, key in twice), self._waiting.get(key)
             if waiting is None:
-                self._came[key] = came
+                self._unclaimed[key] = outcome
             elif not waiting.done():
-                waiting.set_result(came)
+                waiting.set_result(outcome)
 
     def _lose(self, batch: Batch, keys: Sequence[str]) -> None:
         """Has on disk that a batch does not answer some requests: they may be handed in again."""
@@ -347,7 +349,7 @@ class Batched(Model):
             if waiting is None or waiting.done():
                 continue
             if isinstance(error, CallFailed):
-                waiting.set_result(Came(error, batch))
+                waiting.set_result(Outcome(error, batch))
             else:
                 waiting.set_exception(error)
 
@@ -380,6 +382,6 @@ def batched(models: Mapping[str, Model], journal: Journal, say: Callable[[str], 
 def _batched(model: Model, journal: Journal, say: Callable[[str], object]) -> Model:
     if not isinstance(model, Remote) or not model.batch:
         return model
-    price = {name: each and each * model.batch for name, each in model.price.items()}
+    price = {name: usd and usd * model.batch for name, usd in model.price.items()}
     names = "model", "parameters", "context", "thinks", "tries", "pause", "batch", "priced"
     return Batched(of=model, journal=journal, say=say, price=price, **{name: getattr(model, name) for name in names})

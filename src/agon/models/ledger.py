@@ -75,10 +75,10 @@ class Replayed:
 
     async def answer(self, request: Request) -> Answer:
         """The recorded answer. Raises Unrecorded, and CallFailed for a recorded refusal."""
-        found = self.recording.get(key_of(self.identity, request))
-        if found is None:
+        recorded = self.recording.get(key_of(self.identity, request))
+        if recorded is None:
             raise Unrecorded(f"no recorded answer of {self.name} for {request.sample}")
-        return found
+        return recorded
 
 
 class Accounts(Protocol):
@@ -133,8 +133,8 @@ class Ledger:
 
         `size` is the prompt's length in bytes.
         """
-        if (found := self.writer.recording.get(key)) is not None:
-            return found
+        if (recorded := self.writer.recording.get(key)) is not None:
+            return recorded
         if too_few := self.answers.too_few:
             raise too_few
         if key in self.in_flight:  # asked by a worker that is gone
@@ -194,14 +194,14 @@ class Ledger:
     async def failed(self, name: str, line: Failure, after: float | None) -> None:
         """Returns when the failure is on disk."""
         spent = self.budget.spent
-        if made := line.kind not in NO_CALL:
+        if is_call := line.kind not in NO_CALL:
             spent.errors[line.kind] += 1
             spent.last = line.text
         else:
             spent.calls -= 1
         free = line.kind in FREE or (line.kind.isdecimal() and line.kind not in TIMED_OUT)
         self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after), free)
-        if made:
+        if is_call:
             await self.writer.add(line)
 
     def abandon(self, name: str, key: str) -> None:
@@ -234,7 +234,7 @@ def _longest(model: Model) -> int:
     """Tokens that a model's answers to one request may have, as it is asked; `extra` may ask for more, and for several answers."""
     extra = model.parameters.get("extra") or {}
     longest, several = (
-        max([given for name in names if isinstance(given := extra.get(name), int)], default=0)
+        max([value for name in names if isinstance(value := extra.get(name), int)], default=0)
         for names in (LENGTHS, ("n", "best_of"))
     )
     return max(model.parameters["max_tokens"], longest) * max(1, several)
@@ -273,29 +273,30 @@ class Live:
         key = key_of(self.identity, request)
         size = sum([len(message.text.encode()) for message in request.messages])
         for attempt in range(self.model.tries):
-            if (found := await self.ledger.enter(self.name, key, size)) is not None:
-                return found
+            if (recorded := await self.ledger.enter(self.name, key, size)) is not None:
+                return recorded
             try:
-                tried = await self._tried(key, request)
+                outcome = await self._try_once(key, request)
             except BaseException:  # where the run was stopped, nobody will tell what became of the call
                 self.ledger.abandon(self.name, key)
                 raise
-            if isinstance(tried, Answer):
-                return tried
+            if isinstance(outcome, Answer):
+                return outcome
             if not self._there and attempt + 1 >= KNOCKS:
                 raise Absent(
-                    f"model {self.name}: nobody answers there ({tried}): start its server, or mend base_url in conf/model/{self.name}.yaml"
+                    f"model {self.name}: nobody answers there ({outcome}): "
+                    f"start its server, or mend base_url in conf/model/{self.name}.yaml"
                 )
-            if attempt + 1 < self.model.tries and not tried.after:
+            if attempt + 1 < self.model.tries and not outcome.after:
                 await sleep(self.model.pause * _pauses(key, attempt))
-        raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {tried}")
+        raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {outcome}")
 
     async def heard(self, request: Request, answer: Answer, fault: str) -> None:
         """What an agent has made of an answer; `fault`: why it could not be read, if so."""
         round_ = getattr(request.view, "round", 0)
         await self.ledger.heard(request.sample, round_, answer.text, fault, not answer.recorded, answer.ended)
 
-    async def _tried(self, key: str, request: Request) -> Answer | CallFailed:
+    async def _try_once(self, key: str, request: Request) -> Answer | CallFailed:
         """One try, recorded: the answer, or why it may be tried again. Raises what makes that useless."""
         line = Exchange(exchange=key, asked=request.messages[-1].id, sample=request.sample, **self._settings)
         try:
@@ -333,12 +334,12 @@ def _storable(answer: Answer, key: str, most: int | None = None) -> Answer:
 
     Raises what comes of an adapter's answer that cannot be kept.
     """
-    kept = {name: getattr(answer, name) for name in FIELDS}
-    kept["ended"] = _ended(answer, most)
+    fields = {name: getattr(answer, name) for name in FIELDS}
+    fields["ended"] = _ended(answer, most)
     for name in ("text", "thinking", "id", "stop"):
-        if not kept[name].isascii():
-            kept[name] = clean(kept[name])
-    return msgspec.convert(kept | {"exchange": key}, Answer)
+        if not fields[name].isascii():
+            fields[name] = clean(fields[name])
+    return msgspec.convert(fields | {"exchange": key}, Answer)
 
 
 def _ended(answer: Answer, most: int | None) -> Ended:

@@ -28,8 +28,8 @@ from agon.models.remote import (
     with_calls,
 )
 
-TOLD = 20
-"""Likeliest tokens of which a chat tells the log-probability, at most."""
+TOP_LOGPROBS = 20
+"""A chat gives the log-probabilities of this many of the likeliest tokens, at most."""
 
 OURS = "agon"
 """Name of a batch's metadata that tell our name for it."""
@@ -112,8 +112,8 @@ class OpenAI(Remote):
             "seed": "seed",
             "stop": "stop",
         }
-        said = [_said(*each) for each in with_calls(messages)]
-        return {"model": self.model, "messages": said} | renamed(self.parameters, names)
+        turns = [_message_body(*turn) for turn in with_calls(messages)]
+        return {"model": self.model, "messages": turns} | renamed(self.parameters, names)
 
     def constrained(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
         """The body with the schema. Of llama.cpp's server, which ends answers by it, they are never cut off by max_tokens."""
@@ -144,7 +144,7 @@ class OpenAI(Remote):
         )
         return str(batch.id)
 
-    async def submitted(self, name: str, keys: Collection[str], since: float, known: Collection[str]) -> str | None:
+    async def submitted(self, name: str, keys: Collection[str], since: float, others: Collection[str]) -> str | None:
         """The provider's id of the batch whose metadata tell our name; the list begins with the newest."""
         client = await self._connect()
         async for batch in client.batches.list(limit=100):
@@ -157,17 +157,17 @@ class OpenAI(Remote):
     async def results(self, batch: str) -> Results | None:
         """What came of a batch; answers and errors are in files of their own."""
         client = await self._connect()
-        found = await client.batches.retrieve(batch)
-        if found.status in UNDER_WAY:
+        state = await client.batches.retrieve(batch)
+        if state.status in UNDER_WAY:
             return None
-        if found.status == "completed" and not (found.output_file_id or found.error_file_id):  # it may come later
+        if state.status == "completed" and not (state.output_file_id or state.error_file_id):  # it may come later
             raise CallFailed("no result", "it is completed, but names no file of results")
         answers = list[tuple[str, bytes | CallFailed]]()
-        for file in filter(None, (found.output_file_id, found.error_file_id)):
+        for file in filter(None, (state.output_file_id, state.error_file_id)):
             data = (await client.files.content(file)).content
-            answers += [each for raw in data.splitlines() if (each := self._result(raw)) is not None]
-        told = found.errors.data[0] if found.errors and found.errors.data else None
-        return Results(answers, _unanswered(found.status, told and told.code, told and told.message))
+            answers += [result for raw in data.splitlines() if (result := self._result(raw)) is not None]
+        error = state.errors.data[0] if state.errors and state.errors.data else None
+        return Results(answers, _unanswered(state.status, error and error.code, error and error.message))
 
     def _result(self, raw: bytes) -> tuple[str, bytes | CallFailed] | None:
         try:
@@ -195,19 +195,19 @@ class OpenAI(Remote):
             return await llamacpp.weighed(self._native, body["messages"], request.options)
         if self.logprobs is None or any(len(option) > 1 for option in request.options):
             raise CallFailed("settings", f"model {self.model}: it cannot tell how likely whole answers are", "stop")
-        asked = {"logprobs": True, "top_logprobs": TOLD, self.max_tokens_name: 1}
-        data = await self.post(self.path, body | asked | (self.parameters.get("extra") or {}))
+        settings = {"logprobs": True, "top_logprobs": TOP_LOGPROBS, self.max_tokens_name: 1}
+        data = await self.post(self.path, body | settings | (self.parameters.get("extra") or {}))
         content = self.content(data)
         try:
             answer, first = self.read(content), content["choices"][0]["logprobs"]["content"][0]
-            known = {each["token"]: float(each["logprob"]) for each in first["top_logprobs"]}
+            logprobs = {token["token"]: float(token["logprob"]) for token in first["top_logprobs"]}
         except Exception:  # servers put anything anywhere
             raise self.no_answer(data) from None
-        if missing := [option for option in request.options if option not in known]:
+        if missing := [option for option in request.options if option not in logprobs]:
             raise CallFailed(
-                "logprobs", f"{missing[0]} is not among the {len(known)} first tokens that it tells", "void"
+                "logprobs", f"{missing[0]} is not among the {len(logprobs)} first tokens that it tells", "void"
             )
-        return replace(answer, text="", weights=tuple(known[option] for option in request.options))
+        return replace(answer, text="", weights=tuple(logprobs[option] for option in request.options))
 
     async def _native(self, path: str, body: dict[str, Any]) -> Any:
         """The JSON with which llama.cpp's server answers at an address of its own, which has no /v1."""
@@ -217,24 +217,26 @@ class OpenAI(Remote):
         """The answer in a response's JSON. Raises KeyError and the like when there is none."""
         choice, usage = content["choices"][0], part(content, "usage")
         message = choice["message"]
-        called = [(each["function"]["name"], each["function"]["arguments"]) for each in message.get("tool_calls") or []]
+        calls = [(call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or []]
         refusal, thoughts = message.get("refusal"), (message.get("reasoning_content"), message.get("reasoning"))
-        thinking = next((each for each in thoughts if each and isinstance(each, str)), "")
+        thinking = next((text for text in thoughts if text and isinstance(text, str)), "")
         if choice.get("error"):  # OpenRouter's way to tell that its provider failed
             raise ValueError
         cut = ended_of(str(choice.get("finish_reason"))) in ("length", "filter", "error")  # it may have no text at all
-        text = refusal or (message.get("content") if thinking or cut or called else message["content"])
+        text = refusal or (message.get("content") if thinking or cut or calls else message["content"])
         if isinstance(text, str) and (thought := THOUGHT.match(text)) and not thinking:
             thinking, text = thought[1], text[thought.end() :]
         if isinstance(text, list):  # Mistral's thinking models answer in parts
-            thinking = "".join(each["text"] for part in text if part["type"] == "thinking" for each in part["thinking"])
+            thinking = "".join(
+                piece["text"] for part in text if part["type"] == "thinking" for piece in part["thinking"]
+            )
             text = "".join(part["text"] for part in text if part["type"] == "text")
-        kept = message.get("reasoning_details")  # OpenRouter's
-        if called:
-            text, single = one_call(text or "", called)
+        blocks = message.get("reasoning_details")  # OpenRouter's
+        if calls:
+            text, single = one_call(text or "", calls)
             if single:
-                said = {name: message[name] for name in ("content", "tool_calls") if name in message}
-                kept = [*(kept or []), {"type": "tool_calls", **said}]
+                fields = {name: message[name] for name in ("content", "tool_calls") if name in message}
+                blocks = [*(blocks or []), {"type": "tool_calls", **fields}]
         tokens_in, tokens_out = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
         sent = tokens_in or 0
         with_thinking = (count(usage, "total_tokens") or 0) - sent  # some servers leave it out of completion_tokens
@@ -253,19 +255,19 @@ class OpenAI(Remote):
             stop="refusal" if refusal else str(choice.get("finish_reason") or ""),
             unreported=unclear or (written is None and self.writing_costs_more),
             usd=charged(usage),
-            opaque=opaque(kept),
+            opaque=opaque(blocks),
         )
 
 
-def _said(message: Message, call: dict[str, Any] | None, before: dict[str, Any] | None) -> dict[str, Any]:
+def _message_body(message: Message, call: dict[str, Any] | None, before: dict[str, Any] | None) -> dict[str, Any]:
     """A message as it is sent; what follows the call of a tool tells what came of it."""
     if before is not None and message.role == "user":
         return {"role": "tool", "tool_call_id": before["tool_calls"][0]["id"], "content": text_of(message)}
-    thoughts = [each for each in message.opaque if each is not call]
-    made = {"role": message.role, "content": text_of(message)}
+    thoughts = [block for block in message.opaque if block is not call]
+    body = {"role": message.role, "content": text_of(message)}
     if call is not None:
-        made |= {name: each for name, each in call.items() if name != "type"}
-    return made | ({"reasoning_details": thoughts} if thoughts else {})
+        body |= {name: value for name, value in call.items() if name != "type"}
+    return body | ({"reasoning_details": thoughts} if thoughts else {})
 
 
 def _unanswered(status: str, code: str | None, message: str | None) -> CallFailed:

@@ -119,10 +119,10 @@ class Remote(Model):
         """Hands in a batch of requests, by their keys, under a name of ours; the provider's id for it. Raises CallFailed."""
         raise self._no_batches()
 
-    async def submitted(self, name: str, keys: Collection[str], since: float, known: Collection[str]) -> str | None:
+    async def submitted(self, name: str, keys: Collection[str], since: float, others: Collection[str]) -> str | None:
         """The provider's id of the batch that was handed in under `name` after `since` (a time); None where it has none.
 
-        `known`: ids of other batches. Raises CallFailed.
+        `others`: ids of other batches. Raises CallFailed.
         """
         raise self._no_batches()
 
@@ -145,15 +145,17 @@ class Remote(Model):
         start = perf_counter()
         if request.options:
             return replace(await self.within(self.weighed(request)), seconds=perf_counter() - start)
-        data = await self.within(self._sent(request))
+        data = await self.within(self._send(request))
         return replace(self.read_whole(data, request), seconds=perf_counter() - start)
 
-    async def _sent(self, request: Request) -> bytes:
+    async def _send(self, request: Request) -> bytes:
         return await self.post(self.path, self.whole(request))
 
     def whole(self, request: Request) -> dict[str, Any]:
         """The body of a request."""
-        body = self.body(request.messages if request.tools else [_told(message) for message in request.messages])
+        body = self.body(
+            request.messages if request.tools else [_without_calls(message) for message in request.messages]
+        )
         if request.schema is not None:
             body = self.constrained(body, request.schema)
         if request.tools:
@@ -173,10 +175,10 @@ class Remote(Model):
 
     def read_whole(self, data: bytes, request: Request) -> Answer:
         """The answer in a response's body, without the key. Raises CallFailed."""
-        found = self._answer_in(data, request.messages)
-        if isinstance(found, CallFailed):
-            raise found
-        whole = self._without_key(found)
+        result = self._answer_in(data, request.messages)
+        if isinstance(result, CallFailed):
+            raise result
+        whole = self._without_key(result)
         if ended_of(whole.stop) == "error":
             raise broken_off(whole.stop)
         return whole
@@ -205,8 +207,8 @@ class Remote(Model):
             except UnicodeDecodeError:
                 return json.loads(data.decode("utf-8", "replace"))
         except (RecursionError, ValueError):
-            told = data[:READ].decode("utf-8", "replace") or "(nothing)"
-            raise CallFailed("not JSON", one_line(f"the answer is not JSON: {told}", self.key)) from None
+            beginning = data[:READ].decode("utf-8", "replace") or "(nothing)"
+            raise CallFailed("not JSON", one_line(f"the answer is not JSON: {beginning}", self.key)) from None
 
     def no_answer(self, data: bytes) -> CallFailed:
         """For a response without what was asked for."""
@@ -220,7 +222,7 @@ class Remote(Model):
         try:
             answer = self.read(content)
             sent, received = (
-                sum(len(each.encode()) for each in texts)
+                sum(len(text.encode()) for text in texts)
                 for texts in ([message.text for message in messages], [answer.text, answer.thinking])
             )
         except Exception:  # servers put anything anywhere
@@ -283,8 +285,8 @@ class Remote(Model):
 
 def part(content: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The JSON object of that name; empty where the server has something else there."""
-    found = content.get(name)
-    return found if isinstance(found, dict) else {}
+    value = content.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def count(usage: Mapping[str, Any], name: str) -> int | None:
@@ -316,30 +318,30 @@ def charged(usage: Mapping[str, Any]) -> float | None:
 
 def opaque(blocks: Any) -> tuple[dict[str, Any], ...]:
     """JSON objects that go back to the provider as they came, in a form that can be stored."""
-    found = [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    objects = [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
     try:
-        return tuple(json.loads(clean(json.dumps(found, ensure_ascii=False, allow_nan=False))))
+        return tuple(json.loads(clean(json.dumps(objects, ensure_ascii=False, allow_nan=False))))
     except ValueError:  # numbers that JSON does not have: they could not be sent
         return ()
 
 
-def one_call(said: str, calls: Sequence[tuple[str, Any]]) -> tuple[str, bool]:
+def one_call(text: str, calls: Sequence[tuple[str, Any]]) -> tuple[str, bool]:
     """The answer's text where tools were called, by name and arguments, and whether it is a single call that can be read.
 
     Another is told as it came, so that it can be said what is wrong with it.
     """
     if len(calls) == 1:
         with suppress(ValueError, RecursionError):
-            return calling(said, *calls[0]), True
-    return "\n".join([said, *(f"{name}({given})" for name, given in calls)]).strip(), False
+            return calling(text, *calls[0]), True
+    return "\n".join([text, *(f"{name}({arguments})" for name, arguments in calls)]).strip(), False
 
 
-def _told(message: Message) -> Message:
+def _without_calls(message: Message) -> Message:
     """A message whose calls of tools are text: where no tools are offered, providers take no calls."""
-    if not any(each.get("type") in CALLS for each in message.opaque):
+    if not any(block.get("type") in CALLS for block in message.opaque):
         return message
     return message._replace(
-        opaque=tuple(each for each in message.opaque if each.get("type") not in {*CALLS, "text", "message"})
+        opaque=tuple(block for block in message.opaque if block.get("type") not in {*CALLS, "text", "message"})
     )
 
 
@@ -350,7 +352,7 @@ def with_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, dict[str,
     """
     before = None
     for message in messages:
-        call = next((each for each in message.opaque if each.get("type") in CALLS), None)
+        call = next((block for block in message.opaque if block.get("type") in CALLS), None)
         yield message, call, before
         before = call
 

@@ -35,7 +35,7 @@ class Responses(OpenAI):
         names = {"temperature": "temperature", "top_p": "top_p", "max_tokens": self.max_tokens_name}
         body = {
             "model": self.model,
-            "input": [item for each in with_calls(messages) for item in _items(*each)],
+            "input": [item for turn in with_calls(messages) for item in _items(*turn)],
             "store": False,
         }
         if effort := self.parameters.get("effort"):
@@ -58,15 +58,17 @@ class Responses(OpenAI):
         if content.get("error") or content.get("status") not in ("completed", "incomplete"):
             raise ValueError
         items, usage = content["output"], part(content, "usage")
-        said = [each for item in items if item["type"] == "message" for each in item["content"]]
-        refusal = "".join(each["refusal"] for each in said if each["type"] == "refusal")
-        text = "".join(each["text"] for each in said if each["type"] == "output_text")
-        thoughts = [each["text"] for item in items if item["type"] == "reasoning" for each in item.get("summary") or []]
-        kept = [item for item in items if item["type"] == "reasoning" and item.get("encrypted_content")]
-        if called := [item for item in items if item["type"] == "function_call"]:
-            text, single = one_call(text, [(item["name"], item["arguments"]) for item in called])
+        contents = [block for item in items if item["type"] == "message" for block in item["content"]]
+        refusal = "".join(block["refusal"] for block in contents if block["type"] == "refusal")
+        text = "".join(block["text"] for block in contents if block["type"] == "output_text")
+        thoughts = [
+            summary["text"] for item in items if item["type"] == "reasoning" for summary in item.get("summary") or []
+        ]
+        blocks = [item for item in items if item["type"] == "reasoning" and item.get("encrypted_content")]
+        if calls := [item for item in items if item["type"] == "function_call"]:
+            text, single = one_call(text, [(item["name"], item["arguments"]) for item in calls])
             if single:
-                kept += [item for item in items if item["type"] in ("message", "function_call")]
+                blocks += [item for item in items if item["type"] in ("message", "function_call")]
         tokens_in, tokens_out = count(usage, "input_tokens"), count(usage, "output_tokens")
         details = part(usage, "input_tokens_details")
         sent, cached, written = (
@@ -86,7 +88,7 @@ class Responses(OpenAI):
             stop="refusal" if refusal else _stop(content),
             unreported=unclear or (written is None and self.writing_costs_more),
             usd=charged(usage),
-            opaque=opaque(kept),
+            opaque=opaque(blocks),
         )
 
 
