@@ -83,7 +83,7 @@ class TestEveryNotebook:
         read = {*re.findall(r"^(\w+_path|results) =", sources[0], re.MULTILINE)} | {"compare"} & set(
             READ.findall(sources[0])
         )
-        [said] = re.findall(r"^beware\((.*)\)$", "\n".join(sources[1:]), re.MULTILINE)
+        [said] = re.findall(r"^show_caveats\((.*)\)$", "\n".join(sources[1:]), re.MULTILINE)
         assert set(said.split(", ")) == read
 
 

@@ -152,7 +152,7 @@ def test_every_finding_of_a_notebook_says_that_it_is_of_a_sample():
         f"from agon.report.caveats import show_caveats\nshow_caveats({SAMPLE!r})",
         "1 + 1",
         "silent = 1",
-        "beware(); 'no more'",
+        "show_caveats(); 'no more'",
     ]
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
     NotebookClient(made, kernel_name="python3").execute()
