@@ -149,7 +149,7 @@ class _Words(HTMLParser):
 
 
 def as_text(html: str) -> str:
-    """Our own HTML as plain text, for models: cells separated by |, lists with dashes, pictures by their labels."""
+    """Our own HTML as plain text, for models: bars between cells, lists with dashes, pictures by their labels."""
     words = _Words()
     words.feed(html)
     words.close()
