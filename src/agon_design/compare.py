@@ -84,7 +84,7 @@ def compare(
     detect: float | Mapping[str, float] | None = None,
     alike: bool = False,
 ) -> Comparison:
-    """Compares conditions by metrics (see `known` of agon.scores), match by match, within strata.
+    """Compares conditions by metrics (see `all_metrics` of agon.scores), match by match, within strata.
 
     `games`: the games of the turns (agon.turns.read_games).
     `by`: a column with one value per match and seat, one of `turns` or opponent or opponent_model. COLUMN:ONE,OTHER compares these

@@ -85,7 +85,7 @@ def write_answer(value: Any, thought: str | None = None) -> str:
 
 
 def calling(said: str, tool: str, arguments: Any) -> str:
-    """A tool call as an answer that `read_called` reads. `said`: the model's text beside the call.
+    """A tool call as an answer that `read_call` reads. `said`: the model's text beside the call.
 
     `arguments` is a JSON object or its text. Raises ValueError for anything else.
     """

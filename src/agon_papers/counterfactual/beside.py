@@ -158,7 +158,7 @@ def cooperation_by_round(
     """The share of the first (cooperative) action by round, in games of two actions: one's `own` models beside the paper's.
 
     Shares are of valid decisions, over all matches. Columns: game, variant, model, round, action, value (share), n (decisions, one per
-    match), own, low, high (Clopper and Pearson's 95 % interval, of one's own models only). `choices`: see `compared`.
+    match), own, low, high (Clopper and Pearson's 95 % interval, of one's own models only). `choices`: see `comparison`.
     """
     return cooperation_of(comparison(own, recorded, **choices))
 
@@ -221,7 +221,7 @@ def comprehension(own: Turns | None = None, recorded: Turns = RECORDED, **choice
     """The round from which the opponent is understood, by game, variant and model: one's `own` models beside the paper's.
 
     Columns of `agon.metrics.summary` (value, sd, n, low, high), with `own`, and `never`: the round that stands for never.
-    `choices`: see `compared`; without `agents` the zero-shot ones (zs), where both sides have them.
+    `choices`: see `comparison`; without `agents` the zero-shot ones (zs), where both sides have them.
     """
     return comprehension_of(comparison(own, recorded, **({"usual": ["zs"]} | choices)))
 

@@ -178,7 +178,7 @@ def compare_raters(table: pd.DataFrame, assessor: str, level: float = 0.95) -> p
 
 
 def _why_absent(row: Any, table: pd.DataFrame, raters: pd.DataFrame) -> str:
-    """The reason why a row of `compared` has no value or no interval; empty if it has both."""
+    """The reason why a row of `compare_raters` has no value or no interval; empty if it has both."""
     if not np.isnan(row.value):
         return "no interval: one match, or all are alike" if np.isnan(row.low) else ""
     judgements = raters[
