@@ -62,7 +62,7 @@ def test_cells_without_a_number_and_words_are_counted_apart():
 
 def test_verdicts_are_counted_and_absent_ones_are_nought():
     assert agreement.verdicts(CLAIMS).to_dict("records") == [
-        {"paper": "p", "holds": 2, "fails": 1, "undecided": 0, "unchecked": 0, "turned": 1}
+        {"paper": "p", "holds": 2, "as_chance": 0, "fails": 1, "undecided": 0, "unchecked": 0, "turned": 1}
     ]
 
 

@@ -30,18 +30,18 @@ class Test:
     __test__ = False  # pytest does not collect it
     numbers: Numbers
     condition: Condition
-    enough: Callable[[Any, Any], Any]
-    """(rows that meet the condition, all rows) -> whether these are enough."""
-    every: bool = True
-    """Whether all rows must meet it: then each row is a part that can fail."""
-    single: bool = False
-    """Whether one row suffices."""
+    needed: int | None = None
+    """The number of rows that must meet it; None: all of them."""
+    counted: bool = False
+    """Whether the number that is needed is a share of the rows."""
     gap_function: Callable[[Any], pd.Series] | None = None
     """For an order: numbers -> the gap of each pair."""
     doubt: bool = False
     """Whether the records leave the proposition open if it is false."""
     nearly: bool = False
     """Whether the proposition is true but for one unit of a printed number's last digit."""
+    reading: str = ""
+    """The definition by which the numbers were computed, where the paper leaves several open (`readings`)."""
 
     @cached_property
     def gaps(self) -> pd.Series | None:
@@ -61,17 +61,29 @@ class Test:
     @property
     def true(self) -> bool:
         """Whether the proposition is true of these numbers."""
-        mask = self.mask
-        return bool(self.enough(mask.sum(), len(mask)))
+        return int(self.mask.sum()) >= self.least
+
+    @property
+    def least(self) -> int:
+        """The number of rows, or pairs, that must meet the condition."""
+        return len(self.mask) if self.needed is None else self.needed
+
+    @property
+    def counts(self) -> bool:
+        """Whether some of the rows must meet the condition, and not all of them or one."""
+        return 1 < self.least < len(self.mask)
 
     @property
     def sized(self) -> bool:
         """Whether the estimate is a share of rows."""
-        return self.gap_function is None and not (self.every and len(self.numbers) == 1 and _numeric(self.numbers))
+        single = len(self.numbers) == 1 and self.least == 1 and _numeric(self.numbers)
+        return self.gap_function is None and not single
 
     @property
     def estimate(self) -> float:
         """The smallest gap of an order, the number of a single row, or else the share of rows that meet the condition."""
+        if self.absent:
+            return np.nan
         if self.gaps is not None:
             return float(self.gaps.min())
         return float(self.mask.mean() if self.sized else _first(self.numbers).iloc[0])
@@ -88,42 +100,47 @@ class Test:
 
 def all_of(numbers: Any, condition: Condition = lambda x: x) -> Test:
     """Every row meets the condition."""
-    return Test(_rows(numbers), condition, lambda hits, n: hits == n)
+    return Test(_rows(numbers), condition)
 
 
 def none_of(numbers: Any, condition: Condition = lambda x: x) -> Test:
     """No row meets the condition."""
-    return Test(_rows(numbers), lambda x: ~condition(x).astype(bool), lambda hits, n: hits == n)
+    return Test(_rows(numbers), lambda x: ~condition(x).astype(bool))
 
 
 def any_of(numbers: Any, condition: Condition = lambda x: x) -> Test:
     """At least one row meets the condition."""
-    return Test(_rows(numbers), condition, lambda hits, n: hits > 0, every=False, single=True)
+    return Test(_rows(numbers), condition, 1)
 
 
 def most(numbers: Any, condition: Condition = lambda x: x) -> Test:
     """More than half of the rows meet the condition."""
-    return _counting_test(numbers, condition, lambda hits, n: 2 * hits > n)
+    table = _rows(numbers)
+    return Test(table, condition, len(table) // 2 + 1, counted=True)
 
 
 def half(numbers: Any, condition: Condition = lambda x: x) -> Test:
     """At least half of the rows meet the condition."""
-    return _counting_test(numbers, condition, lambda hits, n: 2 * hits >= n)
+    table = _rows(numbers)
+    return Test(table, condition, -(-len(table) // 2), counted=True)
 
 
 def at_least(rows: int, numbers: Any, condition: Condition = lambda x: x) -> Test:
     """At least this many rows meet the condition."""
-    return _counting_test(numbers, condition, lambda hits, n: hits >= rows)
+    return Test(_rows(numbers), condition, rows)
 
 
 def share_of(least: float, numbers: Any, condition: Condition = lambda x: x) -> Test:
     """At least this share of the rows (0 to 1) meets the condition."""
-    return _counting_test(numbers, condition, lambda hits, n: hits >= np.round(least * n, DECIMALS))
+    table = _rows(numbers)
+    return Test(table, condition, _rows_of_share(least, len(table)), counted=True)
 
 
 def share_below(most_of: float, numbers: Any, condition: Condition = lambda x: x) -> Test:
-    """Less than this share of the rows (0 to 1) meets the condition."""
-    return _counting_test(numbers, condition, lambda hits, n: hits < np.round(most_of * n, DECIMALS))
+    """Less than this share of the rows (0 to 1) meets the condition: so many do not, and these are counted."""
+    table = _rows(numbers)
+    others = len(table) + 1 - _rows_of_share(most_of, len(table))
+    return Test(table, lambda x: ~condition(x).astype(bool), others, counted=True)
 
 
 def order(numbers: Any, *groups: str | Sequence[str]) -> Test:
@@ -131,7 +148,7 @@ def order(numbers: Any, *groups: str | Sequence[str]) -> Test:
 
     The names are the rows of a series, or the columns of a table; a table is tested in each of its rows.
     """
-    return Test(_rows(numbers), lambda x: x, lambda hits, n: hits == n, gap_function=lambda x: _gaps(x, groups))
+    return Test(_rows(numbers), lambda x: x, gap_function=lambda x: _gaps(x, groups))
 
 
 def largest(numbers: Any, *names: str) -> Test:
@@ -151,12 +168,21 @@ def printed(numbers: Any, texts: Mapping[Any, Any]) -> Test:
     expected = [[texts[name]] if isinstance(texts[name], str) else texts[name] for name in table.index]
     pairs = [[*zip(*row, strict=True)] for row in zip(table.to_numpy(object), expected, strict=True)]
     hits, near = ([all(printed_as(*pair, off) for pair in row) for row in pairs] for off in (0, 1))
-    return Test(rows, lambda x: pd.Series(hits, x.index), lambda count, n: count == n, nearly=all(near))
+    return Test(rows, lambda x: pd.Series(hits, x.index), nearly=all(near))
 
 
 def open_if(test: Test, doubt: Any) -> Test:
     """The same test, but the records leave it open where it is false and `doubt` is true."""
     return replace(test, doubt=bool(doubt))
+
+
+def readings(columns: Sequence[str], test: Callable[[str], Any]) -> list[Any]:
+    """The same proposition by several definitions. `test`: a column -> tests of it. Where they disagree nothing is decided."""
+    return [
+        replace(item, reading=column) if isinstance(item, Test) else item
+        for column in columns
+        for item in _flat(test(column))
+    ]
 
 
 @dataclass(frozen=True)
@@ -182,11 +208,9 @@ def aside(what: str, numbers: Any, condition: Condition | None = None) -> Aside:
     return Aside(what, numbers, condition)
 
 
-def _counting_test(numbers: Any, condition: Condition, enough: Callable[[Any, Any], Any]) -> Test:
-    rows = _rows(numbers)
-    n = len(rows)
-    every = bool(enough(n, n) and not enough(n - 1, n))  # nine in ten of fewer than ten
-    return Test(rows, condition, enough, every=every)
+def _rows_of_share(share: float, n: int) -> int:
+    """The least number of n rows that is at least this share of them."""
+    return int(np.ceil(np.round(share * n, DECIMALS)))
 
 
 def _as_rows(numbers: Any) -> Numbers:

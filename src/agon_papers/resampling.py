@@ -16,7 +16,10 @@ BLOCK = 120
 """Number of record sets in a block: they are drawn together."""
 
 HALF = 0.5
-"""Half a row, the correction for continuity: a count is a whole number, and never passes its bound by less."""
+"""Half a row, the correction for continuity: a count is a whole number."""
+
+MANY = 20
+"""So many rows are counted if they have fewer units each, on average. Otherwise each row is judged by itself."""
 
 
 def within_cells(cells: NDArray[np.intp], block: int, *, whole: bool = False) -> NDArray[np.int8]:
@@ -140,84 +143,98 @@ def centre(sets: Sequence[Sequence[Test]], recorded: Sequence[Test]) -> list[lis
 
 @dataclass(frozen=True)
 class Replicates:
-    """A test in many record sets."""
+    """A test in many record sets. Those without a number are left out, as of a correlation of constant numbers."""
 
     estimate: NDArray[np.float64]
     parts: NDArray[np.bool_]
-    """Record sets x parts. The test holds where all parts are true: rows, pairs of an order, or "enough rows". For `any_of`: rows."""
+    """Record sets x rows, or pairs of an order: which meet the condition."""
+    needed: NDArray[np.float64]
+    """How many must meet it, by record set."""
     sizes: NDArray[np.float64] | None = None
     """The number of rows, where the estimate is a share of rows."""
-    candidates: int = 1
-    """The number of rows from which the one was chosen that is true most often."""
 
     @classmethod
     def join(cls, blocks: Sequence["Replicates"]) -> "Replicates":
         """The same test in the record sets of several blocks."""
-        estimate, parts = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("estimate", "parts"))
-        sizes = None if blocks[0].sizes is None else np.concatenate([block.sizes for block in blocks])
-        return cls(estimate, parts, sizes)
+        estimate, parts, needed = (
+            np.concatenate([getattr(block, name) for block in blocks]) for name in ("estimate", "parts", "needed")
+        )
+        sizes = [block.sizes for block in blocks if block.sizes is not None]
+        return cls(estimate, parts, needed, np.concatenate(sizes) if sizes else None)
 
-    def centre(self, recorded: Test, cells: Sequence[int]) -> "Replicates":
-        """Shifts the estimates: their mean becomes the estimate in the records. `cells`: the number of units of each cell.
+    def support(self, recorded: Test, cells: Sequence[int]) -> tuple[int, int]:
+        """How many record sets say of the test what the records say, and how many parts could have said it.
 
-        A share of rows, and the smallest of several gaps, have the noise of the records in them, and that of the draws on top. Counts
-        of rows are stretched too (`stretch_factor`). Where they vary they must pass their bound by HALF a row. For `any_of` the part is
-        the row that is true most often.
+        At least m of n rows: the record sets of the row that comes m-th, so that n - m + 1 rows had the chance to be that one. If the
+        records say otherwise, n - m + 1 rows must fail, and m rows had the chance. `cells`: the number of units of each cell. For a
+        share of MANY rows of few units, the rows that meet the condition are counted (`counted`).
         """
-        bias = self.estimate[~np.isnan(self.estimate)].mean() - recorded.estimate
-        unbiased = self.estimate - bias
-        if self.sizes is None:
-            return self if self.parts.shape[1] == 1 else replace(self, estimate=unbiased)
-        if recorded.single and recorded.true:
-            of_true = self.parts[:, recorded.mask.to_numpy()]
-            best = of_true[:, [of_true.mean(axis=0).argmax()]]
-            return replace(self, estimate=unbiased.clip(0, 1), parts=best, candidates=self.parts.shape[1])
-        if recorded.single:
-            return replace(self, estimate=unbiased.clip(0, 1), parts=np.any(self.parts, axis=1)[:, None])
-        if recorded.every:
-            return replace(self, estimate=unbiased.clip(0, 1))
-        mean = recorded.estimate
-        stretched = mean + (unbiased - mean) * stretch_factor(cells, float(self.sizes.mean()))
-        margin = HALF if np.unique(stretched).size > 1 else 0.0
-        rows = stretched * self.sizes
-        above, below = (recorded.enough((rows + shift).round(9), self.sizes) for shift in (margin, -margin))
-        both = np.logical_and(above, below) if recorded.true else np.logical_or(above, below)
-        return replace(self, estimate=stretched.clip(0, 1), parts=both[:, None])
+        n, m = self.parts.shape[1], recorded.least
+        if not 0 < m <= max(n, len(recorded.mask)):
+            return len(self.parts), 1  # any rows are enough, or none are
+        if n != len(recorded.mask) or (recorded.counted and n >= MANY and 0 < sum(cells) < MANY * n):
+            enough = self.counted(recorded, cells) >= 0
+            return int((enough == recorded.true).sum()), 1
+        hits = np.sort(self.parts.sum(axis=0))
+        if recorded.true:
+            return int(hits[n - m]), n - m + 1
+        return len(self.parts) - int(hits[n - m]), m
 
-    def ends(self, tails: Sequence[float]) -> tuple[float, float]:
-        """The ends of an interval of the estimate. Those of a share of rows that varies lie HALF a row further out."""
-        low, high = np.quantile(self.estimate[~np.isnan(self.estimate)], tails)
-        if self.sizes is not None and low < high:
-            more = HALF / self.sizes.mean()
-            return max(low - more, 0.0), min(high + more, 1.0)
-        return low, high
+    def counted(self, recorded: Test, cells: Sequence[int]) -> NDArray[np.float64]:
+        """By what share of the rows each record set is above the bound, which lies HALF a row below the number that is needed.
+
+        The shares are shifted: their mean is the share in the records. Their deviations are stretched (`stretch_factor`).
+        """
+        share = (self.parts.sum(axis=1) - self.needed + HALF) / self.parts.shape[1]
+        mean = (recorded.mask.sum() - recorded.least + HALF) / len(recorded.mask)
+        stretched = mean + (share - share.mean()) * stretch_factor(cells, self.parts.shape[1])
+        return np.asarray(stretched.round(9))
+
+    def ends(self, recorded: Test, tails: Sequence[float], cells: Sequence[int]) -> tuple[float, float]:
+        """The ends of an interval of the estimate.
+
+        Shares of rows, and the smallest of several gaps, are shifted: their mean is the estimate in the records. Shares are stretched
+        (`stretch_factor`). If they vary, their ends lie HALF a row further out, as a count is a whole number.
+        """
+        if not len(self.estimate):
+            return np.nan, np.nan
+        mean = self.estimate.mean()
+        if self.sizes is None:
+            low, high = np.quantile(self.estimate, tails)
+            shift = recorded.estimate - mean if self.parts.shape[1] > 1 else 0.0
+            return low + shift, high + shift
+        stretched = (self.estimate - mean) * stretch_factor(cells, self.sizes.mean())
+        low, high = recorded.estimate + np.quantile(stretched, tails)
+        more = HALF / self.sizes.mean() if low < high else 0.0
+        return max(low - more, 0.0), min(high + more, 1.0)
 
 
 def replicates_of(tests: Sequence[Test]) -> Replicates:
     """The same test in many record sets."""
-    masks = [test.mask for test in tests]
-    estimate = np.array([test.estimate for test in tests])
-    sizes = np.array([len(mask) for mask in masks], dtype=float) if tests[0].sized else None
-    if not tests[0].every:
-        if tests[0].single:
-            return Replicates(estimate, _wide(masks, absent=False), sizes)
-        enough = [bool(test.enough(mask.sum(), len(mask))) for test, mask in zip(tests, masks, strict=True)]
-        return Replicates(estimate, np.array(enough)[:, None], sizes)
-    return Replicates(estimate, _wide(masks, absent=True), sizes)
+    known = [test for test in tests if not test.absent]
+    if not known:
+        return Replicates(np.empty(0), np.empty((0, len(tests[0].mask)), dtype=bool), np.empty(0))
+    estimate, needed = (
+        np.array([getattr(test, name) for test in known], dtype=float) for name in ("estimate", "least")
+    )
+    sizes = np.array([len(test.mask) for test in known], dtype=float) if known[0].sized else None
+    return Replicates(estimate, _wide([test.mask for test in known]), needed, sizes)
 
 
-def _wide(masks: Sequence[pd.Series], *, absent: bool) -> NDArray[np.bool_]:
+def _wide(masks: Sequence[pd.Series]) -> NDArray[np.bool_]:
+    """Record sets x rows. Where rows differ between record sets, the most rows: those that meet the condition stand first."""
     if all(mask.index.equals(masks[0].index) for mask in masks):
         return np.stack([mask.to_numpy(bool) for mask in masks])
-    table = pd.concat(masks, axis=1, keys=range(len(masks)))
-    return np.asarray(table.T.astype(object).fillna(absent).astype(bool))
+    longest = max(map(len, masks))
+    hits = np.array([int(mask.sum()) for mask in masks])
+    return np.asarray(np.arange(longest) < hits[:, None])
 
 
 def stretch_factor(cells: Sequence[int], rows: float) -> float:
     """The factor by which deviations of a count of rows are too small in record sets.
 
-    Means of n drawn units vary as means do, but fall on one side of a bound too often: by n / (n - 1) of the variance.
-    `cells`: the number of units of each cell. `rows`: how many rows are counted; each is made of as many cells.
+    Whether a match is on one side of a bound varies by p (1 - p). If p is taken from n matches, p (1 - p) is too small by the factor
+    (n - 1) / n. `cells`: the number of units of each cell. `rows`: how many rows are counted; each is made of as many cells.
     """
     units = np.asarray(cells, dtype=float) * max(1.0, len(cells) / rows)
     units = units[units > 1]

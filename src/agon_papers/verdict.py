@@ -19,6 +19,7 @@ rule moves by one step. The function returns one `Test`, or several of which all
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -38,13 +39,22 @@ DRAWINGS = ("mean", "spread", "correlation")
 """Estimates for which record sets are drawn, each in its own way."""
 
 COLUMNS = [
-    *("paper", "statement", "section", "claim", "published", "recomputed", "verdict", "why"),
-    *("estimate", "low", "high", "n", "unit", "chance", "stability", "draws", "rule"),
-    *("p", "p_section", "verdict_section"),
+    *("paper", "statement", "section", "claim", "published", "recomputed", "verdict", "reason", "why"),
+    *("estimate", "low", "high", "n", "unit", "chance", "chance_true", "constant_low", "constant_high"),
+    *("stability", "draws", "rule", "p", "p_section", "verdict_section"),
 ]
 """Columns of the table of claims. Numbers that do not apply are absent. `statement`: the name of the function."""
 
 HOLDS, FAILS, UNDECIDED, UNCHECKED = "holds", "fails", "undecided", "cannot be checked"
+AS_CHANCE = "holds, as chance does"
+"""The verdict where the proposition is as true of players that choose uniformly."""
+VERDICTS = (HOLDS, AS_CHANCE, FAILS, UNDECIDED, UNCHECKED)
+
+NEAR = "knife-edge: {} decides otherwise"
+READINGS = "two readings: {}"
+FEW = "too few records: about {times} times as many would decide"
+UNKNOWN = "unknown noise: the paper does not print how much a number varies, nor does its design bound it"
+"""Why a statement is undecided."""
 
 ENOUGH = 0.95
 """Share of the record sets that must agree with the records."""
@@ -60,8 +70,11 @@ TAILS = (0.025, 0.975)
 STEP = 0.2
 """The part by which a threshold called margin or margin_... moves: from 5 % of the range to 4 or 6."""
 
-CHANCE_SETS = 10
-"""Record sets of uniform play."""
+CHANCE_SETS = 20
+"""Simulated record sets of uniform play."""
+
+FEWEST, MOST_TIMES = 2, 100
+"""The smallest and the largest multiple of the records that is named."""
 
 
 class Missing(Exception):
@@ -119,8 +132,12 @@ class Records(Protocol):
     def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
         """The number of units in each cell of these rows; empty where no units are drawn."""
 
-    def by_chance(self, table: pd.DataFrame, number: int) -> pd.DataFrame:
-        """These rows if every player had chosen uniformly. Raises Missing where that is unknown."""
+    def by_chance(self, table: pd.DataFrame, player: str, number: int) -> pd.DataFrame:
+        """These rows in a record set of simulated matches of another player. Raises Missing where that is unknown."""
+
+    @property
+    def players(self) -> tuple[str, Sequence[str]]:
+        """Names of simulated players: the one that chooses uniformly, and those that always do the same."""
 
     def true_variant(self, table: int, variant: str) -> str:
         """The variant whose numbers a printed table shows, whatever its caption says. Raises Missing."""
@@ -131,22 +148,36 @@ class Decision:
     """How many record sets agree with the records."""
 
     trials: Sequence[Replicates]
+    holds: bool
+    weakest: int
+    """The number of the test that decides."""
     agreeing: int
     draws: int
     parts: int
-    """Number of parts that Bonferroni's correction counts: those that can be refuted, or the rows from which one was chosen, or 1."""
+    """The number of parts that had the chance to decide: Bonferroni's correction."""
     free: float
     """Degrees of freedom."""
 
     @property
     def stability(self) -> float:
-        """The share of record sets that agree."""
-        return self.agreeing / self.draws
+        """The share of record sets that agree; NaN where none has a number."""
+        return self.agreeing / self.draws if self.draws else np.nan
 
     @property
     def required_share(self) -> float:
         """The share that must agree: ENOUGH, raised by Student's t where units are few, and by Bonferroni's correction for parts."""
         return float(ndtr(stdtrit(self.free, 1 - (1 - ENOUGH) / self.parts)))
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether enough record sets agree."""
+        return self.stability >= self.required_share
+
+    @property
+    def times(self) -> float:
+        """How many times the records would decide, if the estimate stayed; infinite where it would have to change."""
+        distance = ndtri(self.stability)
+        return float((ndtri(self.required_share) / distance) ** 2) if distance > 0 else np.inf
 
     @property
     def tails(self) -> list[float]:
@@ -157,10 +188,29 @@ class Decision:
     def p(self) -> float:
         """The one-sided p of the records against their opposite: the share that disagrees, by Student's t, times the parts.
 
-        Half a record set is added to those that disagree: none of 120 does not mean never.
+        If none disagrees, half of one is counted: none of 120 does not mean never.
         """
-        disagreeing = (self.draws - self.agreeing + 0.5) / (self.draws + 1)
+        disagreeing = max(self.draws - self.agreeing, 0.5) / self.draws
         return min(1.0, self.parts * float(stdtr(self.free, ndtri(disagreeing))))
+
+
+def decided(recorded: Sequence[Test], trials: Sequence[Replicates], cells: Sequence[int]) -> Decision:
+    """What record sets decide. All tests must hold, each by its own evidence; one that fails is enough.
+
+    `recorded`: the tests in the records. `trials`: the same in the record sets. `cells`: the number of units of each cell.
+    """
+    holds = all(test.true for test in recorded)
+    free = max(1, sum(cells) - len(cells)) if len(cells) else np.inf
+    supports = [draws.support(test, cells) for draws, test in zip(trials, recorded, strict=True)]
+    every_part = sum(parts for _, parts in supports)
+    decisions = [
+        Decision(trials, holds, number, agreeing, len(trials[number].estimate), parts if holds else every_part, free)
+        for number, (agreeing, parts) in enumerate(supports)
+        if holds or not recorded[number].true
+    ]
+    if holds:
+        return min(decisions, key=lambda one: (one.draws > 0, -one.p if one.draws else 0.0))
+    return min(decisions, key=lambda one: one.p if one.draws else np.inf)
 
 
 def settle(
@@ -171,18 +221,12 @@ def settle(
     `recorded`: the tests of a statement in the records. `draw`: block -> the same tests in its record sets. `cells`: the number of
     units of each cell that the statement is about; empty where no units are drawn.
     """
-    holds = all(test.true for test in recorded)
-    free = max(1, sum(cells) - len(cells)) if len(cells) else np.inf
     blocks: list[Sequence[Replicates]] = []
     for look in LOOKS:
         blocks += [draw(block) for block in range(len(blocks), look)]
-        pairs = zip(zip(*blocks, strict=True), recorded, strict=True)
-        replicates = [Replicates.join(draws).centre(test, cells) for draws, test in pairs]
-        parts = np.concatenate([draws.parts for draws in replicates], axis=1)
-        agreeing = int(parts.all(axis=1).sum() if holds else (~parts).sum(axis=0).max())
-        tried = max(draws.candidates for draws in replicates) if holds else parts.shape[1]
-        decision = Decision(replicates, agreeing, len(parts), tried, free)
-        low, high = proportion_interval(agreeing, len(parts), SURE)
+        trials = [Replicates.join(draws) for draws in zip(*blocks, strict=True)]
+        decision = decided(recorded, trials, cells)
+        low, high = proportion_interval(decision.agreeing, decision.draws, SURE) if decision.draws else (0.0, 0.0)
         if not low <= decision.required_share <= high:
             break
     return decision
@@ -206,15 +250,81 @@ def is_on_edge(recorded: Sequence[Test], moved: Sequence[Sequence[Test]]) -> boo
 
     `moved`: the tests in the records, for each way to move a threshold.
     """
-    ways = [[tests[n].true for tests in moved] for n in range(len(recorded))]
-    for n, test in enumerate(recorded):
-        if not test.every and not test.single:
-            hits, size = int(test.mask.sum()), len(test.mask)
-            ways[n] += [bool(test.enough(hits + step, size)) for step in (1, -1)]
     true = [test.true for test in recorded]
-    if all(true):
-        return not all(holds for way in ways for holds in way)
-    return true.count(False) == 1 and any(ways[true.index(False)])
+    ways = [[test.true for test in tests] for tests in moved]
+    for place, test in enumerate(recorded):
+        hits = int(test.mask.sum())
+        steps = (1, -1) if test.counts else ()
+        ways += [[*true[:place], hits + step >= test.least, *true[place + 1 :]] for step in steps]
+    return any(all(way) != all(true) for way in ways)
+
+
+def places_of_readings(tests: Sequence[Test]) -> list[list[int]]:
+    """The places of the tests of each reading. A test without a reading belongs to all of them."""
+    names = [*dict.fromkeys(test.reading for test in tests if test.reading)] or [""]
+    return [[place for place, test in enumerate(tests) if test.reading in ("", name)] for name in names]
+
+
+def exactly(tests: Sequence[Test]) -> dict[str, Any]:
+    """The verdict on a statement for which nothing is drawn."""
+    if all(test.true for test in tests):
+        return {"verdict": HOLDS}
+    near = all(test.true or test.nearly for test in tests)
+    return {"verdict": UNDECIDED, "reason": NEAR.format("one unit of the last digit")} if near else {"verdict": FAILS}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A statement by one definition of its numbers. `moved`: its tests in the records, for each way to move a threshold."""
+
+    tests: Sequence[Test]
+    decision: Decision
+    moved: Mapping[str, Sequence[Test]]
+    cells: Sequence[int]
+    decisive: int
+    """The place, among all tests of the statement, of the one that decides."""
+
+    @property
+    def reason(self) -> str:
+        """Why it is undecided; empty where it is decided."""
+        if not self.decision.draws:
+            return UNKNOWN
+        if not self.decision.is_clear:
+            times = max(FEWEST, int(np.ceil(min(self.decision.times, MOST_TIMES))))
+            return FEW.format(times=times if times < MOST_TIMES else f"{MOST_TIMES} or more")
+        for name, tests in self.moved.items():
+            if all(test.true for test in tests) != self.decision.holds:
+                return NEAR.format(name)
+        return NEAR.format("one row more or less") if is_on_edge(self.tests, []) else ""
+
+    @property
+    def verdict(self) -> str:
+        """The verdict by this definition."""
+        return UNDECIDED if self.reason else HOLDS if self.decision.holds else FAILS
+
+    def numbers(self, kind: str) -> dict[str, Any]:
+        """The columns that say how the verdict was found."""
+        test, draws = self.tests[self.decision.weakest], self.decision.trials[self.decision.weakest]
+        low, high = draws.ends(test, self.decision.tails, self.cells)
+        if kind == "correlation":
+            low, high = max(low, -1.0), min(high, 1.0)
+        return {
+            "estimate": test.estimate,
+            "low": round(low, DECIMALS),
+            "high": round(high, DECIMALS),
+            "stability": self.decision.stability,
+            "draws": self.decision.draws,
+            "p": self.decision.p,
+        }
+
+
+def joined(readings: Sequence[Reading]) -> dict[str, Any]:
+    """The verdict on which all readings agree, with the reason."""
+    verdicts = [*dict.fromkeys(reading.verdict for reading in readings)]
+    if len(verdicts) == 1:
+        return {"verdict": verdicts[0], "reason": readings[0].reason}
+    texts = [f"{reading.verdict} by {reading.tests[-1].reading}" for reading in readings]
+    return {"verdict": UNDECIDED, "reason": READINGS.format(", ".join(texts))}
 
 
 @dataclass
@@ -304,57 +414,65 @@ class Statements:
         if not tests or any(test.doubt and not test.true for test in tests):
             failed = any(not test.true and not test.doubt for test in tests)
             return row | {"verdict": FAILS if failed else UNCHECKED}
-        holds = all(test.true for test in tests)
         if kind == "exact":
-            near = all(test.true or test.nearly for test in tests)
-            return row | {"verdict": HOLDS if holds else UNDECIDED if near else FAILS}
+            return row | exactly(tests)
         redraws = {name: self.records.redraws(table, how, selections[name].by) for name, table in tables.items()}
 
+        @cache
         def draw_block(block: int) -> Sequence[Replicates]:
             numbers = range(block * BLOCK, (block + 1) * BLOCK)
             sets = [tests_of(function(**{name: draw(k) for name, draw in redraws.items()})) for k in numbers]
             return [*map(replicates_of, zip(*(centre(sets, tests) if biased else sets), strict=True))]
 
-        decision = settle(tests, draw_block, self.records.cells([*tables.values()]))
-        weakest = min(range(len(tests)), key=lambda test: decision.trials[test].parts.all(axis=1).mean())
-        low, high = decision.trials[weakest].ends(decision.tails)
-        if kind == "correlation":
-            low, high = max(low, -1.0), min(high, 1.0)
-        moved = [
-            tests_of(function(**arguments, **{name: step}))
+        def draw_places(places: Sequence[int], block: int) -> Sequence[Replicates]:
+            return [draw_block(block)[place] for place in places]
+
+        moved = {
+            f"{name} {step:g}": tests_of(function(**arguments, **{name: step}))
             for name, threshold in thresholds.items()
             for step in steps_of(name, threshold)
-        ]
-        is_clear = decision.stability >= decision.required_share and not is_on_edge(tests, moved)
-        return row | {
-            "verdict": (HOLDS if holds else FAILS) if is_clear else UNDECIDED,
-            "estimate": tests[weakest].estimate,
-            "low": round(low, DECIMALS),
-            "high": round(high, DECIMALS),
-            "unit": self.records.unit,
-            "chance": self._chance(function, selections, tables, weakest),
-            "stability": decision.stability,
-            "draws": decision.draws,
-            "p": decision.p,
         }
+        cells = self.records.cells([*tables.values()])
+        by_reading = []
+        for places in places_of_readings(tests):
+            own = [tests[place] for place in places]
+            steps = {name: [ways[place] for place in places] for name, ways in moved.items()}
+            decision = settle(own, partial(draw_places, places), cells)
+            by_reading.append(Reading(own, decision, steps, cells, places[decision.weakest]))
+        shown = min(by_reading, key=lambda reading: (reading.verdict != UNDECIDED, -reading.decision.p))
+        row |= joined(by_reading) | shown.numbers(kind)
+        row |= {"unit": self.records.unit} | self._chance(function, selections, tables, shown.decisive)
+        if row["verdict"] == HOLDS and row.get("chance_true", 0) >= ENOUGH:
+            row["verdict"] = AS_CHANCE
+        return row
 
     def _chance(
         self,
         function: Callable[..., Any],
         selections: Mapping[str, Rows],
         tables: Mapping[str, pd.DataFrame],
-        test: int,
-    ) -> float | None:
-        """The mean estimate of a test under uniform play; None where that is unknown."""
-        estimates = []
+        weakest: int,
+    ) -> dict[str, float]:
+        """What simulated players give: the mean estimate of a test under uniform play, in how many record sets the proposition is true,
+        and the least and the largest estimate of players that always do the same. Empty where that is unknown.
+        """
+        uniform, constant = self.records.players
+
+        def simulated(player: str, number: int) -> list[Test]:
+            chosen = {name: self.records.by_chance(table, player, number) for name, table in tables.items()}
+            return tests_of(function(**{name: selections[name].of(table) for name, table in chosen.items()}))
+
         try:
-            for number in range(CHANCE_SETS):
-                tables_by_chance = {name: self.records.by_chance(table, number) for name, table in tables.items()}
-                arguments = {name: selections[name].of(table) for name, table in tables_by_chance.items()}
-                estimates.append(tests_of(function(**arguments))[test].estimate)
+            sets = [simulated(uniform, number) for number in range(CHANCE_SETS)]
+            same = [simulated(player, 0)[weakest].estimate for player in constant]
         except (Missing, KeyError, AttributeError, NameError):  # uniform play has no tokens, for example
-            return None
-        return float(np.mean(estimates))
+            return {}
+        return {
+            "chance": float(np.mean([tests[weakest].estimate for tests in sets])),
+            "chance_true": float(np.mean([all(test.true for test in tests) for tests in sets])),
+            "constant_low": min(same),
+            "constant_high": max(same),
+        }
 
     def _as_captioned(
         self, function: Callable[..., Any], defaults: Mapping[str, Any], others: Mapping[str, str]
@@ -381,6 +499,9 @@ def words(row: Mapping[str, Any]) -> str:
     if "stability" in row:
         numbers = f" · estimate {row['estimate']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
         numbers += f" · {row['stability']:.0%} of {row['draws']} record sets agree"
-        numbers += f" · chance {row['chance']:.3g}" if row["chance"] is not None else ""
-    head = f"**{row['claim']}** ({row['section']})  \n*{row['verdict']}* · the paper: {row['published']}{numbers}"
+    if "chance" in row:
+        numbers += f" · uniform play {row['chance']:.3g} (true in {row['chance_true']:.0%} of its record sets)"
+        numbers += f" · one action always {row['constant_low']:.3g} to {row['constant_high']:.3g}"
+    verdict = f"*{row['verdict']}*" + (f" ({row['reason']})" if row.get("reason") else "")
+    head = f"**{row['claim']}** ({row['section']})  \n{verdict} · the paper: {row['published']}{numbers}"
     return "  \n".join(filter(None, [head, row["recomputed"], row["why"]])).replace("|", "\\|")

@@ -10,7 +10,7 @@ from agon import ROOT
 from agon_papers.counterfactual import grades
 from agon_papers.counterfactual.cells import MODELS, VARIANTS
 from agon_papers.counterfactual.records import PEERS, PLAIN, SCRIPTS, VOTED, Records, prepared, records_of
-from agon_papers.verdict import COLUMNS
+from agon_papers.verdict import COLUMNS, VERDICTS
 
 _, STATEMENTS = cells_of("counterfactual")
 FULL = {short: full for full, short in MODELS.items()}
@@ -182,7 +182,7 @@ def alike():
 
 def test_columns_and_verdicts_are_those_of_claims_csv(alike):
     assert ["statement", *alike.columns] == [COLUMNS[1], COLUMNS[0], *COLUMNS[2:]]
-    assert set(alike.verdict) <= {"holds", "fails", "undecided", "cannot be checked"}
+    assert set(alike.verdict) <= {*VERDICTS}
     assert alike.paper.eq("counterfactual").all()
 
 
@@ -222,7 +222,7 @@ def spent(value: float) -> dict[str, float]:
         ("thinking_does_not_help", {"total_points": 60}, {**PD, "model": "C4S"}, "holds"),
         ("thinking_does_not_help", {"total_points": 60}, {**PD, "model": "C4S(T)"}, "fails"),
         ("srep_is_understood_early", m(2), {**PD, "opponent": "srep"}, "holds"),
-        ("srep_is_understood_early", {**m(9), M[1]: 2}, {**PD, "opponent": "srep"}, "fails"),
+        ("srep_is_understood_early", {**m(9), M[1]: 2}, {**PD, "opponent": "srep"}, "undecided"),
         ("wary_models_start_right", m(1), {**PD, "opponent": "srep"}, "holds"),
         ("mistral_never_understands", m(17), {**PD, "model": "Mistral"}, "holds"),
         ("mistral_never_understands", m(16), {**PD, "model": "Mistral"}, "fails"),
@@ -256,7 +256,7 @@ def spent(value: float) -> dict[str, float]:
         ("labels_delay_comprehension", m(15), {"game": "pd", "variant": "label"}, "holds"),
         ("labels_delay_comprehension", m(15), {"game": "pd", "variant": "payoff"}, "fails"),
         ("payoffs_delay_comprehension", m(15), {"game": "pd", "variant": "payoff"}, "holds"),
-        ("payoffs_delay_comprehension", {M[1]: 15}, {"game": "pd", "variant": "payoff"}, "fails"),
+        ("payoffs_delay_comprehension", {M[1]: 15}, {"game": "pd", "variant": "payoff"}, "undecided"),
         ("llama_is_most_efficient", spent(99), {"game": "pd", "model": "L3.3-70B"}, "holds"),
         ("llama_is_most_efficient", spent(99), {"game": "pd", "model": "Mistral"}, "fails"),
         ("efficient_models_are_terse", {"tokens": 10.0}, {"game": "pd", "model": ("DS-R1", "Mistral")}, "holds"),

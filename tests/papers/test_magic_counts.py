@@ -1,17 +1,13 @@
 """The counts behind the MAgIC paper's percentages, and the tests on them."""
 
-from functools import partial
-
 import pandas as pd
 import pytest
-from claims import claims_table
 
 from agon import ROOT
-from agon_papers.magic import records
 from agon_papers.magic.counts import GAMES, definitions, fitting, granularity, p_values, significance
 from agon_papers.magic.facts import read_facts
 
-FACTS, CLAIMS = ROOT / "data/published/magic", ROOT / "results/replication/magic_claims.csv"
+FACTS = ROOT / "data/published/magic"
 
 
 def test_formula_5_exceeds_one():
@@ -92,16 +88,3 @@ def test_every_ability_has_as_many_games_as_its_roles_have(facts):
     assert GAMES["reasoning"] == GAMES["self_awareness"] == 2 * social.sum() and GAMES["judgement"] == social.sum()
     assert all(GAMES[name] == settings.max() for name in ("cooperation", "coordination"))
     assert GAMES["rationality"] == 2 * settings.max()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not CLAIMS.exists(), reason="no results yet: make repro")
-def test_what_leans_on_independent_decisions_says_so(facts, monkeypatch):
-    """All verdicts once more, with counts drawn as if all decisions of a game were alike."""
-    monkeypatch.setattr(records, "Records", partial(records.Records, whole_games=True))
-    alike = claims_table("magic", facts_path=FACTS)
-    known = pd.read_csv(CLAIMS).set_index("statement").verdict.loc[alike.index]
-    leaning = alike.index[alike.verdict != known].tolist()
-    assert leaning == ["gpt4_is_more_rational_with_beliefs"] and alike.verdict[leaning[0]] == "undecided"
-    said = alike.index[alike.why.str.contains("leans on rounds of a game being independent")].tolist()
-    assert said == leaning and f"`{leaning[0]}`" in (ROOT / "docs/statements-rule.md").read_text()

@@ -25,7 +25,7 @@ FAIL = """
 first_to_craft_wins only_allowed_crafts_are_done decisions_are_taken_as_said scores_are_averaged_over_games
 invalid_bars_count_violations rejection_bars_are_shares turn_bars_are_means gpt_rejections_are_choices gpt_and_claude_are_even
 claude_beats_gemini cooperative_beats_competitive unprimed_beats_competitive
-nobody_succeeds_alone targets_are_craftable many_recipes_burn_fuel
+nobody_succeeds_alone targets_are_craftable many_recipes_burn_fuel rulesets_have_items
 """.split()  # noqa: SIM905
 UNPUBLISHED = ["first_order_is_strong", "no_second_order", "humans_agree_on_theory_of_mind"]
 UNCHECKED = """
@@ -113,7 +113,7 @@ def test_a_sample_decides_nothing_that_needs_all_games():
     table = claims_table("tradecraft")  # by default
     missing = table.why.str.startswith("Missing: the records of some pair of players are not all here")
     assert missing.sum() >= 60 and set(table.verdict[missing]) == {"cannot be checked"}
-    assert table.verdict["rulesets_have_items"] == "holds" and table.verdict["targets_are_craftable"] == "fails"
+    assert table.verdict[["rulesets_have_items", "targets_are_craftable"]].eq("fails").all()
 
 
 def test_games_are_drawn_within_their_pair_and_go_with_both_passes(facts):

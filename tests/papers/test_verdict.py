@@ -27,6 +27,7 @@ from agon_papers.propositions import (
     open_if,
     order,
     printed,
+    readings,
     share_below,
     share_of,
     smallest,
@@ -40,6 +41,7 @@ from agon_papers.resampling import (
     any_rows,
     centre,
     jeffreys,
+    replicates_of,
     stretch_deviations,
     within_cells,
 )
@@ -154,10 +156,11 @@ def test_a_count_that_one_row_turns_lies_on_the_edge(hits):
     assert not is_on_edge([all_of(mask)], []) and not is_on_edge([any_of(mask)], [])
 
 
-def test_a_threshold_that_turns_the_only_false_test_lies_on_the_edge():
+def test_a_threshold_that_turns_the_whole_statement_lies_on_the_edge():
     yes, no = all_of(1.0, lambda x: x > 0), all_of(1.0, lambda x: x < 0)
     assert is_on_edge([yes, yes], [[yes, no]]) and not is_on_edge([yes, yes], [[yes, yes]])
-    assert is_on_edge([yes, no], [[yes, yes]]) and not is_on_edge([no, no], [[yes, yes], [yes, no]])
+    assert is_on_edge([yes, no], [[yes, yes]])
+    assert is_on_edge([no, no], [[yes, yes]]) and not is_on_edge([no, no], [[yes, no]])
 
 
 # ---- how record sets are drawn
@@ -254,8 +257,15 @@ def test_record_sets_are_moved_to_what_the_records_give():
 
 def trial(hits) -> Replicates:
     """A test of one row, in a block of record sets."""
-    mask = np.resize(hits, BLOCK)
-    return Replicates(np.where(mask, 1.0, -1.0), mask[:, None])
+    return in_sets(np.resize(hits, BLOCK)[:, None], 1)
+
+
+def in_sets(parts, needed, estimate=None, rows=False) -> Replicates:
+    """A test in record sets: of which parts it is true, and how many it needs."""
+    draws, size = parts.shape
+    sizes = np.full(draws, float(size)) if rows else None
+    estimate = np.where(parts.all(axis=1), 1.0, -1.0) if estimate is None else estimate
+    return Replicates(estimate, parts, np.full(draws, float(needed)), sizes)
 
 
 SURE = all_of(1.0, lambda x: x > 0)
@@ -281,24 +291,59 @@ def test_few_units_are_judged_by_student_s_t():
 def test_one_refuted_part_of_several_is_corrected_for_their_number():
     own = order(pd.Series({"A": 0.0, "B": 1.0, "C": 0.5}), "A", REST)
     parts = np.column_stack([np.zeros(BLOCK, dtype=bool), np.resize([True, False], BLOCK)])
-    found = settle([own], lambda block: [Replicates(-np.ones(BLOCK), parts)])
+    found = settle([own], lambda block: [in_sets(parts, 2)])
     assert (found.stability, found.parts) == (1, 2) and found.required_share == pytest.approx(1 - (1 - ENOUGH) / 2)
-    either = settle([own], lambda block: [Replicates(-np.ones(BLOCK), parts[:, [1, 1]] ^ [True, False])])
+    either = settle([own], lambda block: [in_sets(parts[:, [1, 1]] ^ [True, False], 2)])
     assert either.stability == 0.5
+
+
+def test_parts_that_must_all_hold_are_judged_one_by_one():
+    """Each of two parts is true in 96 % of the record sets, and both together in 92 %."""
+    own = order(pd.Series({"A": 2.0, "B": 1.0, "C": 0.5}), "A", REST)
+    parts = np.ones((BLOCK, 2), dtype=bool)
+    parts[: BLOCK // 25, 0] = parts[-(BLOCK // 25) :, 1] = False
+    found = settle([own], lambda block: [in_sets(parts, 2)])
+    assert found.is_clear and found.parts == 1 and parts.all(axis=1).mean() < ENOUGH < found.stability
+
+
+def test_a_row_at_the_bound_does_not_undo_those_that_are_certain():
+    """Half of eight rows are certainly above; one more is above as often as not."""
+    own = half(pd.Series([1, 1, 1, 1, 1, -1, -1, -1]), lambda x: x > 0)
+    parts = np.tile([True] * 5 + [False] * 3, (BLOCK, 1))
+    parts[::2, 4] = False
+    found = settle([own], lambda block: [in_sets(parts, 4, rows=True)])
+    assert found.is_clear and (found.stability, found.parts) == (1, 5)
+
+
+def test_what_is_true_of_as_many_rows_as_of_coins_is_undecided():
+    """Three of eight rows are above, each only a little more often than not."""
+    own = at_least(3, pd.Series([1.0] * 5 + [-1.0] * 3), lambda x: x > 0)
+    parts = np.random.default_rng(SEED).random((BLOCK * LOOKS[-1], 8)) < 0.7
+    found = settle([own], lambda block: [in_sets(parts[block * BLOCK : (block + 1) * BLOCK], 3, rows=True)])
+    assert (parts.sum(axis=1) >= 3).mean() > ENOUGH and not found.is_clear
+
+
+def test_record_sets_without_a_number_refute_nothing():
+    own = all_of(pd.Series({"tau": 0.5}), lambda x: x > 0)
+    drawn = [all_of(pd.Series({"tau": value}), lambda x: x > 0) for value in [0.4] * 100 + [np.nan] * 20]
+    found = settle([own], lambda block: [replicates_of(drawn)])
+    assert found.stability == 1 and found.draws % 100 == 0
+    none = settle([own], lambda block: [replicates_of([all_of(pd.Series({"tau": np.nan}), lambda x: x > 0)])])
+    assert none.draws == 0 and not none.is_clear
 
 
 def test_who_is_chosen_among_several_pays_too():
     own = any_of(pd.Series([1.0, -1.0, -1.0]), lambda x: x > 0)
     parts = np.tile([True, False, True], (BLOCK, 1))
-    found = settle([own], lambda block: [Replicates(parts.mean(axis=1), parts, np.full(BLOCK, 3.0))])
+    found = settle([own], lambda block: [in_sets(parts, 1, rows=True)])
     assert (found.stability, found.parts) == (1, 3)
 
 
-def test_a_share_of_many_rows_is_counted_in_every_record_set():
-    own = share_of(0.3, pd.Series([True] * 6 + [False] * 4))
-    estimate = np.resize([0.5, 0.6, 0.7], BLOCK)
-    made = Replicates(estimate, np.ones((BLOCK, 1), dtype=bool), np.full(BLOCK, 10.0))
-    assert settle([own], lambda block: [made]).stability == 1
+def test_many_rows_of_few_matches_are_counted_in_every_record_set():
+    own = share_of(0.3, pd.Series([True] * 12 + [False] * 8))
+    parts = np.arange(20) < np.resize([10, 12, 14], BLOCK)[:, None]
+    found = settle([own], lambda block: [in_sets(parts, 6, rows=True)], [5] * 20)
+    assert (found.stability, found.parts) == (1, 1)
 
 
 def test_none_of_all_record_sets_is_not_never():
@@ -319,7 +364,7 @@ def test_what_lies_on_its_margin_is_seldom_decided(n, cells, least, highest):
 def decide(apart: np.ndarray, condition, sizes) -> tuple[bool, float]:
     """Whether a proposition is said to hold, and its p. `apart`: of the record sets, the records first."""
     own, sets = all_of(float(apart[0]), condition), apart[1:].reshape(-1, BLOCK)
-    found = settle([own], lambda block: [Replicates(sets[block], condition(sets[block])[:, None])], sizes)
+    found = settle([own], lambda block: [in_sets(condition(sets[block])[:, None], 1, sets[block])], sizes)
     return own.true and found.stability >= found.required_share, found.p
 
 
@@ -391,7 +436,9 @@ class Given:
     def cells(self, tables):
         return [*tables[0].groupby(CELL).size()]
 
-    def by_chance(self, table, number):
+    players = ("uniform", ("always first",))
+
+    def by_chance(self, table, player, number):
         if self.chance is None:
             raise Missing("how uniform players fare is not known")
         return self.chance
@@ -650,9 +697,32 @@ def test_a_statement_on_a_wrongly_captioned_table_is_read_twice():
 
 def test_uniform_play_stands_beside_a_verdict_where_it_is_known():
     table, chance = matches(8, 4, 0), matches(2, 2, 2)
-    assert judged(Given(table, chance), "level", level).chance == pytest.approx(2)
+    found = judged(Given(table, chance), "level", level)
+    assert found.chance == found.constant_low == found.constant_high == pytest.approx(2)
+    assert (found.verdict, found.chance_true) == ("holds", 0)
     assert pd.isna(judged(Given(table), "level", level).chance)
     assert pd.isna(judged(Given(table, chance.drop(columns="points")), "level", level).chance)
+
+
+def test_what_uniform_play_does_as_well_has_a_word_of_its_own():
+    found = judged(Given(matches(8, 4, 0), matches(7, 7, 7)), "level", level)
+    assert (found.verdict, found.chance_true) == ("holds, as chance does", 1)
+
+
+def test_definitions_that_disagree_decide_nothing():
+    def more(m=rows("matches")):
+        """A has more than B."""
+        table = m.assign(less=-m.points).groupby("model")[["points", "less"]].mean()
+        return readings(["points", "less"], lambda column: order(table[column], "A", "B"))
+
+    found = judged(matches(8, 4, 0), "comparison", more)
+    assert (found.verdict, found.reason) == ("undecided", "two readings: holds by points, fails by less")
+
+
+@pytest.mark.parametrize(("lead", "reason"), [(0.4, "too few records: about "), (0.001, "about 100 or more times")])
+def test_an_undecided_statement_says_how_many_matches_would_decide(lead, reason):
+    found = judged(matches(lead, 0, 0, 3), "comparison", comparison)
+    assert found.verdict == "undecided" and reason in found.reason
 
 
 def test_the_docstring_is_the_claim_and_how_it_is_read():
@@ -699,7 +769,7 @@ def test_the_statements_of_a_section_are_seen_together():
 def test_a_statement_on_the_page_breaks_no_table():
     row = {"claim": "a | b", "section": "1", "published": "p", "verdict": "holds", "recomputed": "x | y", "why": ""}
     assert verdict.words(row) == "**a \\| b** (1)  \n*holds* · the paper: p  \nx \\| y"
-    row |= {"estimate": 0.5, "low": 0.25, "high": 0.75, "stability": 0.975, "draws": 120, "chance": None}
+    row |= {"estimate": 0.5, "low": 0.25, "high": 0.75, "stability": 0.975, "draws": 120}
     assert (
         verdict.words(row)
         .splitlines()[1]
@@ -735,12 +805,6 @@ def test_the_rule_says_how_often_it_errs_as_it_was_measured():
         assert ranges == spans, kinds
     kinds = {kind for kinds, *_ in table for kind in re.findall(r"`(\w+)`", kinds)}
     assert kinds == set(measured.kind) == set(KINDS) - {"exact"}
-
-
-def test_an_interval_is_of_the_record_sets_that_have_a_number():
-    estimate = np.append(np.linspace(0, 1, 101), np.nan)
-    trial = Replicates(estimate, np.ones((102, 1), dtype=bool))
-    assert trial.ends((0.025, 0.975)) == pytest.approx((0.025, 0.975))
 
 
 def forgetful(m=rows("matches")):

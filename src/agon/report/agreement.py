@@ -61,13 +61,14 @@ def _both(values: pd.Series) -> str:
 
 
 def verdicts(claims: pd.DataFrame) -> pd.DataFrame:
-    """paper, holds, fails, undecided, unchecked: numbers of statements. turned: those with another verdict in their section."""
+    """paper, holds, as_chance, fails, undecided, unchecked: numbers of statements. turned: those with another verdict in their section."""
     counts = pd.crosstab(claims.paper, claims.verdict).reindex(columns=VERDICTS, fill_value=0)
     turned = (claims.verdict != claims.verdict_section).groupby(claims.paper).sum()
-    return counts.set_axis(["holds", "fails", "undecided", "unchecked"], axis=1).assign(turned=turned).reset_index()
+    names = ["holds", "as_chance", "fails", "undecided", "unchecked"]
+    return counts.set_axis(names, axis=1).assign(turned=turned).reset_index()
 
 
-VERDICTS = ["holds", "fails", "undecided", "cannot be checked"]
+VERDICTS = ["holds", "holds, as chance does", "fails", "undecided", "cannot be checked"]
 WEIGHTS = ["abstract", "introduction and conclusion", "details"]
 
 
@@ -101,7 +102,8 @@ def summary_line(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
         for row in graded(cells).itertuples()
     ]
     lines += [
-        f"{row.paper}: {row.holds} statements hold, {row.fails} fail, {row.undecided} are undecided, {row.unchecked} cannot be checked"
+        f"{row.paper}: {row.holds} statements hold, {row.as_chance} more hold as chance does, {row.fails} fail, "
+        f"{row.undecided} are undecided, {row.unchecked} cannot be checked"
         for row in verdicts(claims).itertuples()
     ]
     return "\n".join([*lines, "open reports/index.html", ""])

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from agon.conf import current_names
 from agon_papers.counterfactual.cells import MODELS as SHORT
 from agon_papers.counterfactual.cells import VARIANTS, agreement, statistics, true_variants
+from agon_papers.counterfactual.chance import CONSTANT, UNIFORM, Opponents, all_opponents
 from agon_papers.resampling import SEED, Units, stretch_deviations
-from agon_papers.verdict import CHANCE_SETS, Missing, select_rows
+from agon_papers.verdict import Missing, select_rows
 
 MODELS = tuple(SHORT.values())
 """The models of the tables, in their order."""
@@ -27,6 +27,9 @@ PEERS = ["zs", "spp", "cot"]
 """Language models as opponents, by their style."""
 SCRIPTS = {"pd": ["srep", "pp", "mf", "tft"], "rps": ["srep", "pp", "ap", "tft"]}
 PD_SCRIPTS, RPS_SCRIPTS = SCRIPTS.values()
+STEADY = {"pd": [*PEERS, "pp"], "rps": [*PEERS, "pp", "ap", "tft"]}
+"""Opponents but those scripts that play otherwise in the payoff variant than in default. Equilibria change with the payoffs, and the
+best replies of the prisoner's dilemma do."""
 PATTERNED = ["pp", "ap", "tft"]
 
 CLAUDE = ["C3.5Sv2", "C3.7S", "C3.7S(T)", "C4S", "C4S(T)"]
@@ -49,7 +52,7 @@ BY_CHANCE = [
     *("total_points", "opponent_comprehension", "opponent_comprehension_as_done"),
     *("cooperation_rate", "distance_to_uniform"),
 ]
-"""Columns with values under uniform play, which has no tokens and no void rounds."""
+"""Columns with values of simulated players, who have no tokens and no void rounds."""
 UNUSED = [
     *("experiment", "repetition", "seat", "least", "most", "exploitability", "replaced"),
     *("regret", "void", "cooperation_of_readable"),
@@ -67,15 +70,16 @@ class Records:
     payoffs: pd.DataFrame
     captions: pd.DataFrame
     settings: pd.DataFrame | None = None
-    uniform: pd.DataFrame | None = None
+    cycles: Mapping[tuple[str, str], Sequence[str]] | None = None
     openings: pd.DataFrame | None = None
+    players: ClassVar[tuple[str, Sequence[str]]] = (UNIFORM, CONSTANT)
     unit: ClassVar[str] = "match"
 
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
         """Rows of a table. Matches are of the paper's variants, models, styles and opponents, unless `where` names others.
 
-        Opponent "scripts" stands for the scripts of each game. Tables: matches, all (of any model), actions (shares of actions),
-        payoffs (of the first seat), both_payoffs, captions, settings, openings (matches with the opponent's first move).
+        Opponents "scripts" and "steady" stand for SCRIPTS and STEADY of each game. Tables: matches, all (of any model), actions (shares
+        of actions), payoffs (of the first seat), both_payoffs, captions, settings, openings (matches with the opponent's first move).
         Raises Missing if a cell has no row.
         """
         choices = {key: [value] if isinstance(value, str | int) else [*value] for key, value in where.items()}
@@ -117,13 +121,16 @@ class Records:
         """The number of these matches in each of their cells."""
         return self._units.sizes(tables)
 
-    def by_chance(self, table: pd.DataFrame, number: int) -> pd.DataFrame:
-        """The matches under uniform play of every model. Raises Missing without `uniform`, and for shares of actions."""
+    def by_chance(self, table: pd.DataFrame, player: str, number: int) -> pd.DataFrame:
+        """The matches as another player plays them, drawn from simulated ones.
+
+        `player`: UNIFORM or one of CONSTANT. Raises Missing without `cycles`, and for shares of actions.
+        """
         if "match" not in table:
             return table
-        if self.uniform is None or "total_points" not in table:
+        if self.cycles is None or "total_points" not in table:
             raise Missing("nothing says what uniform play gives here")
-        draws = self._by_chance[number].iloc[self._units.places(table)]
+        draws = self._chance_sets(player, number).iloc[self._units.places(table)]
         return table.drop(columns=NOT_BY_CHANCE, errors="ignore").assign(
             **{name: draws[name].to_numpy() for name in BY_CHANCE}
         )
@@ -137,8 +144,9 @@ class Records:
 
     def _matches(self, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         [game] = where["game"]
-        if "scripts" in where.get("opponent", ()):
-            where = {**where, "opponent": SCRIPTS[game]}
+        for name, group in (("scripts", SCRIPTS), ("steady", STEADY)):
+            if name in where.get("opponent", ()):
+                where = {**where, "opponent": group[game]}
         usual = {"variant": VARIANTS, "model": MODELS, "agent": [*PLAIN, *VOTED]}
         return complete(self.matches, usual | {"opponent": [*PEERS, *SCRIPTS[game]]} | {**where})
 
@@ -152,24 +160,35 @@ class Records:
         return stretch_deviations(self.matches, DESIGN).set_index("match").select_dtypes("float")
 
     @cached_property
-    def _by_chance(self) -> list[pd.DataFrame]:
-        """Record sets of the same matches under uniform play: a row for each match."""
-        keys = ["game", "variant", "opponent"]
-        assert self.uniform is not None
-        pool = self.uniform.astype(dict.fromkeys(keys, object))
-        old_names = {now: old for old, now in current_names("agent").items()}  # as the paper has it
-        pool["opponent"] = pool.opponent.replace(old_names)
-        places = pool.groupby(keys, sort=False).indices
-        dice, sets = np.random.default_rng(SEED), []
-        matches = self.matches[keys].astype(object)
-        matches = matches.assign(opponent=matches.opponent.where(~matches.opponent.isin(PEERS), "uniform"))
-        groups = matches.reset_index(drop=True).groupby(keys, sort=False).indices
-        for _ in range(CHANCE_SETS):
-            draws = np.empty(len(matches), dtype=np.intp)
-            for key, rows in groups.items():
-                draws[rows] = dice.choice(places[key], len(rows))
-            sets.append(pool[BY_CHANCE].iloc[draws])
-        return sets
+    def _opponents(self) -> dict[tuple[str, str], Opponents]:
+        assert self.cycles is not None
+        return {(games.game, games.variant): games for games in all_opponents(self.payoffs, self.cycles)}
+
+    @cached_property
+    def _simulated(self) -> dict[tuple[str, ...], pd.DataFrame]:
+        """(player, game, variant, opponent) -> simulated matches."""
+        return {}
+
+    def _chance_sets(self, player: str, number: int) -> pd.DataFrame:
+        """A row for each recorded match: what another player got in a simulated one against the same opponent."""
+        if (player, number) in self._sets:
+            return self._sets[player, number]
+        dice = np.random.default_rng([SEED, number])
+        parts = []
+        for (game, variant, against), rows in self.matches.groupby(["game", "variant", "against"], sort=False):
+            key = (player, game, variant, against)
+            if key not in self._simulated:
+                seed = np.random.default_rng([SEED, *"".join(key).encode()])
+                self._simulated[key] = self._opponents[game, variant].play(player, against, seed)
+            pool = self._simulated[key][BY_CHANCE]
+            parts.append(pool.iloc[dice.integers(0, len(pool), len(rows))].set_axis(rows.match))
+        table = pd.concat(parts).loc[self.matches.match]
+        self._sets[player, number] = table
+        return table
+
+    @cached_property
+    def _sets(self) -> dict[tuple[str, int], pd.DataFrame]:
+        return {}
 
 
 def records_of(
@@ -178,20 +197,20 @@ def records_of(
     payoffs: pd.DataFrame,
     published: pd.DataFrame,
     settings: pd.DataFrame | None = None,
-    uniform: pd.DataFrame | None = None,
+    cycles: Mapping[tuple[str, str], Sequence[str]] | None = None,
     openings: pd.DataFrame | None = None,
 ) -> Records:
     """Prepares the tables: the models' short names, and the true variant of each caption.
 
     `matches`: agon.games.matrix.metrics.per_match of the player under test, all recorded matches. `shares`: action_shares of
     seat 0 by game, variant, model, agent, opponent and match. `payoffs`: rows of agon.games.payoff_rows. `published`: tables.csv.
-    `settings`: one row per match with temperature and max_tokens. `uniform`: `per_match` of uniform players, for the values by chance.
+    `settings`: one row per match with temperature and max_tokens. `cycles`: as of `chance.cycles_of`, for the values by chance.
     `openings`: match and action of the opponents' first moves. Statements that need a table which is None cannot be checked.
     """
     text = published.astype({"mean": str, "std": str})
     captions = true_variants(agreement(statistics(matches, "reconciled"), text), text)
     known_shares = short(shares[shares.match.isin(matches.match)])
-    return Records(prepared(matches, payoffs), known_shares, payoffs, captions, settings, uniform, openings)
+    return Records(prepared(matches, payoffs), known_shares, payoffs, captions, settings, cycles, openings)
 
 
 def complete(table: pd.DataFrame, choices: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
@@ -215,7 +234,8 @@ def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
     """Matches with the models' short names and the columns by which statements compare.
 
     New columns: style (without the vote) and voting (plain, voted); base (model without thinking) and thinking (plain, thinking);
-    against (opponent, or models); mutual (points of mutual cooperation), best_of_cycle (of the best reply to every action in turn) and
+    against (opponent, or models); reach (by how many points totals against this opponent can differ); mutual (points of mutual
+    cooperation), best_of_cycle (of the best reply to every action in turn) and
     ceiling (mutual in the prisoner's dilemma, best_of_cycle in rock, paper, scissors).
     """
     table = short(matches.drop(columns=UNUSED, errors="ignore"))
@@ -231,12 +251,24 @@ def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
         voting=table.agent.str.startswith("sc-").map({True: "voted", False: "plain"}),
         base=table.model.replace(bases),
         thinking=table.model.isin(bases).map({True: "thinking", False: "plain"}),
-        against=table.opponent.where(~table.opponent.isin(PEERS), "models"),
+        against=(against := table.opponent.where(~table.opponent.isin(PEERS), "models")),
+        reach=_reach(table.assign(against=against), payoffs),
         mutual=table.mutual * table.rounds,
         best_of_cycle=table.best_of_cycle * table.rounds,
     )
     texts = table.columns[[not is_numeric_dtype(kind) for kind in table.dtypes]]
     return table.astype(dict.fromkeys(texts, object))  # small tables of objects are drawn and grouped fastest
+
+
+def _reach(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.Series:
+    """By how many points totals of a match can differ."""
+    keys = ["game", "variant", "against"]
+    found = {
+        (game, variant, opponent): Opponents(game, variant, payoffs).reach(opponent)
+        for game, variant, opponent in matches[keys].astype(str).drop_duplicates().itertuples(index=False)
+    }
+    index = pd.MultiIndex.from_frame(matches[keys].astype(str))
+    return pd.Series(index.map(found), matches.index, dtype=float)
 
 
 def short(table: pd.DataFrame) -> pd.DataFrame:

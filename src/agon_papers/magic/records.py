@@ -12,22 +12,32 @@ from numpy.typing import NDArray
 from agon.metrics.abilities import area
 from agon_papers import resampling
 from agon_papers.magic import cells, counts
-from agon_papers.magic.facts import ABILITIES, WIN_RATES, Facts
+from agon_papers.magic.facts import ABILITIES, PGM, SETTINGS, WIN_RATES, Facts
 from agon_papers.resampling import any_rows, jeffreys
 from agon_papers.verdict import Missing
 
 AFTER = "_after"
 """Suffix of the columns with beliefs in the table `models`."""
 
+WINS = 7 * SETTINGS
+"""Games behind a win rate, at the least: it is the mean of seven roles. A mean of numbers between 0 and 1 varies at most as if each of
+its games were won or lost with that probability."""
+
+UNKNOWN = ("cost_sharing_cost", "prisoner_score", "public_good_payback")
+"""Columns of which the paper does not print how much they vary from game to game."""
+
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """The paper's tables. Its games are not published: record sets draw the decisions behind a printed share anew."""
+    """The paper's tables. Its games are not published: record sets draw the games behind a printed share anew.
+
+    Decisions of a game may all be alike. So a share of decisions is drawn as if only games counted.
+    """
 
     facts: Facts
-    whole_games: bool = False
-    """Whether counts are drawn as if all decisions of a game were equal, instead of independent."""
-    unit: ClassVar[str] = "decision"
+    unit: ClassVar[str] = "game"
+    players: ClassVar[tuple[str, Sequence[str]]] = ("uniform", ())
+    """Nobody is simulated: `by_chance` raises Missing."""
 
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
         """The rows of a table, by model. Raises ValueError for a `where`, and Missing for a missing row.
@@ -52,40 +62,40 @@ class Records:
         raise ValueError(f"there is no table {table}")
 
     def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
-        """For correlations all rows but one are drawn; else each share with a known count, and areas follow."""
-        if drawing == "correlation":
-            return lambda number: table.iloc[
-                any_rows(len(table), number // resampling.BLOCK)[number % resampling.BLOCK]
-            ]
-        if f"area{AFTER}" in table:
-            raise ValueError("the table models is drawn for correlations only: ask for pairs")
+        """Each share is drawn, and areas follow. Columns that are UNKNOWN have no number. For correlations rows are drawn too."""
         numbers = table.to_numpy(dtype=float)
         counts_of_shares = [
-            ((row, column), *self._counts[cell])
+            ((row, place), *self._counts[cell])
             for row, model in enumerate(table.index)
-            for column, metric in enumerate(table)
-            if (cell := (model, metric, numbers[row, column])) in self._counts
+            for place, column in enumerate(table)
+            if (cell := _cell(model, column, numbers[row, place])) in self._counts
         ]
+        unknown = [place for place, column in enumerate(table) if column.removesuffix(AFTER) in UNKNOWN]
 
         @cache
         def sets(block: int) -> NDArray[np.float64]:
             replicates = np.broadcast_to(numbers, (resampling.BLOCK, *numbers.shape)).copy()
+            replicates[:, :, unknown] = np.nan
             for place, k, n, key in counts_of_shares:
                 replicates[:, *place] = 100 * jeffreys(k, n, key, block)
-            if "area" in table:
-                radii = [replicates[:, :, table.columns.get_loc(ability)] for ability in ABILITIES]
-                replicates[:, :, table.columns.get_loc("area")] = area(radii)
+            for suffix in ("", AFTER):
+                if f"area{suffix}" in table:
+                    radii = [replicates[:, :, table.columns.get_loc(ability + suffix)] for ability in ABILITIES]
+                    replicates[:, :, table.columns.get_loc(f"area{suffix}")] = area(radii)
             return replicates
 
-        return lambda number: pd.DataFrame(
-            sets(number // resampling.BLOCK)[number % resampling.BLOCK], table.index, table.columns
-        )
+        def one(number: int) -> pd.DataFrame:
+            block, place = divmod(number, resampling.BLOCK)
+            drawn = pd.DataFrame(sets(block)[place], table.index, table.columns)
+            return drawn.iloc[any_rows(len(table), block)[place]] if drawing == "correlation" else drawn
+
+        return one
 
     def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
         """None: no games are drawn."""
         return ()
 
-    def by_chance(self, table: pd.DataFrame, number: int) -> pd.DataFrame:
+    def by_chance(self, table: pd.DataFrame, player: str, number: int) -> pd.DataFrame:
         """Raises Missing: the printed numbers have no uniform player."""
         raise Missing("nothing is printed of a uniform player")
 
@@ -95,14 +105,18 @@ class Records:
 
     @cached_property
     def _counts(self) -> dict[tuple[str, str, float], tuple[float, int, str]]:
-        """(model, metric, share in percent) -> count, of how many, and a key, as `jeffreys` wants them; see `counts.granularity`."""
+        """(model, metric, share in percent) -> games that count, of how many, and a key, as `jeffreys` wants them."""
         tested = counts.granularity(self.facts)
-        tested = tested[
-            tested.metric.isin([*ABILITIES, *WIN_RATES]) & tested.n.notna() & (tested.reading == "reconciled")
-        ]
+        tested = tested[tested.metric.isin(["win_rate", *ABILITIES, *WIN_RATES]) & (tested.reading == "reconciled")]
         counts_by_cell = {}
         for cell in tested.itertuples():
-            n = counts.GAMES.get(cell.metric, cell.n) if self.whole_games else cell.n
+            n = WINS if cell.metric == "win_rate" else counts.GAMES.get(cell.metric, cell.n)
+            share = float(cell.published) / 100 if pd.isna(cell.n) else cell.k / cell.n
             key = f"{cell.model} {cell.metric} {cell.published}"
-            counts_by_cell[cell.model, cell.metric, float(cell.published)] = cell.k * n / cell.n, int(n), key
+            counts_by_cell[cell.model, cell.metric, float(cell.published)] = share * n, int(n), key
         return counts_by_cell
+
+
+def _cell(model: str, column: str, share: float) -> tuple[str, str, float]:
+    """The key of a count: the column with the suffix AFTER belongs to the model with beliefs."""
+    return (model + PGM if column.endswith(AFTER) else model), column.removesuffix(AFTER), share

@@ -104,7 +104,10 @@ class Records:
         """The number of games of each pair of players."""
         return self._games.sizes(tables)
 
-    def by_chance(self, table: pd.DataFrame, number: int) -> pd.DataFrame:
+    players: ClassVar[tuple[str, Sequence[str]]] = ("uniform", ())
+    """Nobody is simulated: `by_chance` raises Missing."""
+
+    def by_chance(self, table: pd.DataFrame, player: str, number: int) -> pd.DataFrame:
         """Raises Missing."""
         raise Missing("what a uniform trader would score, no assessor has said")
 
