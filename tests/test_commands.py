@@ -233,7 +233,6 @@ def test_unknown_words_are_one_line_that_offers_the_nearest(capfd):
         ("make-settings", "other"): "unexpected extra argument (other)",
         ("make-logs", "--turns=x"): "Missing option '--folder'. (agon make-logs --help)",
         ("compare", "by=agent: zs"): "compare has options: write --by 'agent: zs' in the place of by=agent: zs",
-        ("export", "--experiment=scripted", "--format=csv"): "'csv' is not 'jsonl'",
         ("certify-problems",): "Missing argument 'FILES...'. (agon certify-problems --help)",
     }.items():
         assert said in failed(capfd, *words, code=2)
@@ -394,7 +393,6 @@ def test_the_shell_completes_verbs_options_and_names():
     assert completed("plan", "--c") == ["--cfg"] and completed("plan", "--cfg", "j") == ["job"]
     assert "tradecraft_own" in completed("notebook", "trade")
     assert completed("notebook", "scripted", "--r") == ["--run"]
-    assert completed("export", "--format", "") == ["jsonl"]
     assert completed("rate", "--experiment", "stand") == ["standin_demo"]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from omegaconf import DictConfig, OmegaConf
@@ -15,7 +15,6 @@ from omegaconf.resolvers import oc
 
 from agon.conf.files import CONF, OF_READER, current_name, find_families, names, reader_settings, suggest, suggest_file
 from agon.conf.gate import FAULTS, plain, reason
-from agon.conf.schema import Settings
 from agon.errors import AgonError, describe_fault
 from agon.paths import ROOT, SHIPPED, display_path, read_text_file
 
@@ -25,6 +24,35 @@ PRIMARY = "agon"
 """The file of MAIN with the settings of all commands. It includes the project's conf/config.yaml."""
 VERSION = "1.3"
 """The version of Hydra whose behaviour agon uses."""
+
+
+class Limit(msgspec.Struct, forbid_unknown_fields=True):
+    """The budget of one `record`; null is no limit."""
+
+    usd: Annotated[float, msgspec.Meta(ge=0)] | None
+    tokens: Annotated[float, msgspec.Meta(ge=0)] | None
+    calls: Annotated[float, msgspec.Meta(ge=0)] | None
+
+
+class Settings(msgspec.Struct, forbid_unknown_fields=True):
+    """The settings of a command as composed."""
+
+    agon: Literal[True]
+    fresh: bool
+    partial: bool
+    force: bool
+    large: bool
+    batch: bool
+    concurrency: Annotated[int, msgspec.Meta(ge=1)] | None
+    budget: Limit
+    readable: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
+    source: str
+    path: str | None
+    recorded: dict[str, list[str]]
+    out: Annotated[str, msgspec.Meta(pattern=r"\.parquet$")] | None
+    families: list[str]
+    packages: list[str]
+    experiment: dict[str, Any]
 
 
 @functools.cache

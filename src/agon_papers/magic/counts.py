@@ -11,9 +11,9 @@ from scipy.stats import binom, fisher_exact, ttest_1samp, ttest_ind_from_stats
 from statsmodels.stats.multitest import multipletests
 
 from agon.metrics.exact import mcnemar_bounds
-from agon.metrics.granularity import Definition, as_printed, counted, sizes, summed
 from agon.metrics.interval import proportion_interval
 from agon_papers.magic.facts import ABILITIES, AVERAGE, COMPETITIONS, PGM, ROUNDS, SETTINGS, Facts
+from agon_papers.magic.granularity import Definition, as_printed, counted, sizes, summed
 
 VOTES, SPIED = 4 * SETTINGS, 2 * SETTINGS
 """Ballots of two crowd seats, and games as spy, in both social games."""
