@@ -86,7 +86,7 @@ def overflowing(matches, overflow):
 
 def paid(folder, matches, model, budget=None, at_once=None):
     """What is spent in recording these matches."""
-    return ran(folder, matches, model, budget, at_once).budget.spent
+    return ran(folder, matches, model, budget, at_once).budget.costs
 
 
 def ran(folder, matches, model, budget=None, at_once=None):

@@ -29,7 +29,7 @@ from agon.models.anthropic import Anthropic
 from agon.models.errors import failure, one_line, refusal, seconds_to_wait
 from agon.models.openai import OpenAI
 from agon.models.recording import Exchange
-from agon.models.remote import charged, opaque
+from agon.models.remote import charge_of, storable
 from agon.models.responses import Responses
 
 KINDS = [OpenAI, Anthropic, Responses]
@@ -845,7 +845,7 @@ CHARGES = [
 
 
 def test_what_the_provider_says_it_charged_is_read():
-    wrong = [(usage, charged(usage)) for usage, usd in CHARGES if charged(usage) != (usd and pytest.approx(usd))]
+    wrong = [(usage, charge_of(usage)) for usage, usd in CHARGES if charge_of(usage) != (usd and pytest.approx(usd))]
     assert wrong == []
 
 
@@ -888,4 +888,4 @@ def test_the_newer_protocol_gets_its_reasoning_back_before_the_answer():
 
 @pytest.mark.parametrize("wrong", ["a word", [1, None], {"type": "x"}, None])
 def test_what_is_no_list_of_objects_does_not_go_back(wrong):
-    assert opaque(wrong) == ()
+    assert storable(wrong) == ()

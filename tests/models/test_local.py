@@ -323,4 +323,4 @@ def test_after_installation_it_plays_with_all_networks_cut_off(tmp_path):
 
 @real
 def test_the_weights_are_those_that_conf_means():
-    assert load("model", "smollm2")._checked().suffix == ".gguf"
+    assert load("model", "smollm2")._weights_path().suffix == ".gguf"

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from agon.models import Answering, Halted
-from agon.models.heard import RunOver
+from agon.models.base import RunOver
 from agon.models.ledger import Ledger, Live, Unfinished
 from agon.plan import Match
 from agon.play import play_async

@@ -16,7 +16,7 @@ from agon.games import Game
 from agon.games.base import Times
 from agon.loop import start_match
 from agon.models import Model
-from agon.models.batch import Batched
+from agon.models.batch import BatchModel
 from agon.models.recording import Recording
 from agon.plan import Match
 from agon.record.habits import Habits
@@ -289,7 +289,7 @@ def _usd(model: Model, load: Load) -> Spread | None:
 
 def _seconds(model: Model, load: Load, chain: Spread, habits: Habits | None) -> Spread:
     """The greatest of three times: by concurrency, by the longest match's successive calls, and by rate limits."""
-    if isinstance(model, Batched):
+    if isinstance(model, BatchModel):
         return chain.times(Spread(*BATCH))
     per_call = habits.seconds(model) if habits else None
     seconds = []
