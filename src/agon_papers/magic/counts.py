@@ -1,4 +1,4 @@
-"""Exact tests on counts: can a printed share be a count over its sample, and are the gains of Table 4 more than chance?"""
+"""Exact tests on counts: whether a printed share can be a count, and whether gains in Table 4 are more than chance."""
 
 from functools import cache
 from math import lcm
@@ -16,10 +16,10 @@ from agon.metrics.interval import proportion_interval
 from agon_papers.magic.facts import ABILITIES, AVERAGE, COMPETITIONS, PGM, ROUNDS, SETTINGS, Facts
 
 VOTES, SPIED = 4 * SETTINGS, 2 * SETTINGS
-"""Ballots of two crowd seats, and games as spy, in both social games."""
+"""Number of ballots of two crowd seats, and number of games as spy, in both social games."""
 
 SELF = {"chameleon": 9 * SETTINGS, "undercover": 6 * SETTINGS}
-"""Interviews on one's own role: 3 or 2 a seat and game, of one seat as spy and of two as crowd."""
+"""Number of interviews about one's own role: 3 or 2 per seat and game, for one seat as spy and two as crowd."""
 
 INTERVIEWS = sum(SELF.values())
 DECISIONS = 2 * COMPETITIONS * ROUNDS
@@ -33,7 +33,8 @@ GAMES = {
     "coordination": COMPETITIONS,
     "rationality": 2 * COMPETITIONS,
 }
-"""Ability -> the number of games with its decisions. Every setting of a social game is played as spy and as both crowd seats."""
+"""Ability -> the number of games with its decisions. Every setting of a social game is played as spy and as both
+crowd seats."""
 
 LONGEST = 300
 """The largest sample size tried for `other_n`: the number of interviews."""
@@ -41,9 +42,11 @@ LONGEST = 300
 
 @cache
 def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
-    """Column -> reading -> the definition. Literal: the paper's formula. Reconciled: the definition that most cells fit.
+    """Column -> reading -> the definition. Literal: the paper's formula. Reconciled: the definition that most cells
+    fit.
 
-    `agreed`: the number of games that ended in agreement; without it, columns that count these games have no definition.
+    `agreed`: the number of games that ended in agreement; without it, columns that count these games have no
+    definition.
     """
     games, chameleon, undercover = f"games of {COMPETITIONS}", SELF["chameleon"], SELF["undercover"]
     guesses = lcm(*range(1, SETTINGS + 1))
@@ -106,12 +109,14 @@ AVERAGED = ("win_rate", "cost_sharing_cost", "prisoner_score", "public_good_payb
 
 
 def granularity(facts: Facts) -> pd.DataFrame:
-    """Every printed cell of Tables 1, 2 and 4 under each reading: does it fit its definition?
+    """Whether every printed cell of Tables 1, 2 and 4 fits its definition, under each reading.
 
-    Columns: table, model, metric, published (text), reading, definition, n and k (where it is a count), nearest (value), low, high (95 %,
-    Clopper and Pearson, decisions taken as independent), fits (filling zeros aside), fits_digits (all printed digits), how (rounded, cut
-    off, rounded up, or nothing), chance (share of all printable values that would fit), other_n (the six smallest sample sizes up to
-    LONGEST over which a count would fit).
+    Columns: table, model, metric, published (text), reading, definition.
+    n, k: the sample and the count (absent: it is no count). nearest: the nearest possible value.
+    low, high: 95 % interval (Clopper and Pearson; decisions count as independent).
+    fits: without trailing zeros. fits_digits: with all printed digits. how: rounded, cut off, rounded up, or empty.
+    chance: the share of all printable values that would fit.
+    other_n: the six smallest sample sizes up to LONGEST for which a count would fit.
     """
     printed = pd.concat([facts.tables[number].assign(table=number) for number in (1, 2, 4)])
     printed = printed[printed.model != AVERAGE].rename(columns={"value": "published"})
@@ -148,9 +153,10 @@ def _test(definition: Definition, text: str) -> dict[str, Any]:
 
 
 def fitting(tested: pd.DataFrame) -> pd.DataFrame:
-    """How many cells of each column fit: metric, reading, definition, cells, fit, chance (of one), by_luck (p of as many fits).
+    """The number of cells of each column that fit: metric, reading, definition, cells, fit, chance (of one), by_luck (p
+    of as many fits).
 
-    `tested`: `granularity`. Cells that Tables 1 and 4 both print are counted once.
+    tested: the table of `granularity`. Cells in both Tables 1 and 4 count once.
     """
     once = tested.drop_duplicates(["model", "metric", "published", "reading"])
     table = once.groupby(["metric", "reading"], sort=False).agg(
@@ -165,12 +171,13 @@ TESTS = ("fisher", "fisher_games", "paired_least", "paired_most")
 def significance(tested: pd.DataFrame) -> pd.DataFrame:
     """Every pair of Table 4 with two-sided p values, from the reconciled counts of `tested` (`granularity`).
 
-    Decisions are taken as independent. `fisher_games` is the other extreme: all decisions of a game are equal, and only games count.
-    Columns: model, metric, vanilla, enhanced, gain; n, k_vanilla, k_enhanced; counted (both cells are such counts, not only near them);
-    games (GAMES); t (two samples, as the paper may have done), t_least (one-sided, of the pairing that is most favourable to a gain: the
-    smallest p of any t-test), fisher and fisher_games (two samples, exact; the latter of the nearest numbers of games); paired_least
-    and paired_most: the smallest and largest p that McNemar's exact test can have, over all ways to pair the decisions of two players;
-    holm_ of the last four, over a model's seven abilities; all_fisher and all_fisher_games: Holm's correction over all pairs and abilities.
+    Decisions are taken as independent. `fisher_games` is the other extreme: all decisions of a game are equal, and only
+    games count. Columns: model, metric, vanilla, enhanced, gain; n, k_vanilla, k_enhanced; counted (both cells are such
+    counts, not only near them); games (GAMES); t (two samples, as the paper may have done), t_least (one-sided, of the
+    pairing that is most favourable to a gain: the smallest p of any t-test), fisher and fisher_games (two samples,
+    exact; the latter of the nearest numbers of games); paired_least and paired_most: the smallest and largest p that
+    McNemar's exact test can have, over all ways to pair the decisions of two players; holm_ of the last four, over a
+    model's seven abilities; all_fisher and all_fisher_games: Holm's correction over all pairs and abilities.
     """
     cells = tested[(tested.table == 4) & (tested.reading == "reconciled") & tested.metric.isin(ABILITIES)]
     enhanced = cells.model.str.endswith(PGM)

@@ -1,4 +1,4 @@
-"""Pictures of Figures 4 to 6: printed scores and rates beside what the games give, wins head to head, and the tables behind them."""
+"""Figures 4 to 6 with printed and recomputed numbers: radars, bars, wins of pairs, winners against losers."""
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations
@@ -21,21 +21,21 @@ MEASURES = {
     "rejection": ("rejection", "decisions", "rejections (per received proposal)"),
     "turns": ("turns", "seats", "turns per game"),
 }
-"""Bar -> the measure of `rates` that Table 1 defines it as, what its n counts, and the unit."""
+"""Bar -> (measure of `rates` by the definition of Table 1, what its n counts, unit)."""
 
 DONE = "As it was done: all craft checks, refused or not, and refused proposals; rejections as spelled;"
 BAR_NOTES = {
     "j": [DONE, "means over a model's two pairs, an eleventh game of gpt-4o and claude added to the turns of ten"],
     "k": [DONE, "the sum of rejections over four players, half the sum of their turns"],
 }
-"""What is to be said with the bars."""
+"""Panel -> notes below the title."""
 
 LOOKS: tuple[dict[str, Any], ...] = (
     {"color": COLOURS[1], "ls": "-", "lw": 1.8},
     {"color": COLOURS[2], "ls": "--", "lw": 1.8},
 )
 PRINTED: tuple[dict[str, Any], ...] = ({"marker": "o"}, {"marker": "s"})
-"""Two players are told apart by dash and marker before colour; printed values are marks, recomputed ones lines."""
+"""Lines show recomputed values and marks printed ones. Dashes and markers, not colour alone, tell two players apart."""
 
 WINS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("only_one", "won by the first alone", {"fc": COLOURS[1]}),
@@ -45,17 +45,17 @@ WINS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )
 
 
-# ---- what is drawn ----
+# ---- tables ----
 
 
 def radar_table(facts: Facts, panel: str) -> pd.DataFrame:
-    """A panel of Figure 4 a to i: matchup, name, dimension, printed, value, n, low, high, games; recomputed as it was done."""
+    """A panel of Figure 4 a to i: matchup, name, dimension, printed, value (reconciled), n, low, high, games."""
     printed = facts.figure_4[facts.figure_4.panel == panel].rename(columns={"measure": "dimension", "value": "printed"})
     return printed[[*PLAYER, "printed"]].merge(radars(facts, "reconciled"), on=PLAYER)
 
 
 def radar_notes(table: pd.DataFrame, tolerance: float) -> list[str]:
-    """What is to be said with a radar."""
+    """Notes below the title of a radar. `tolerance`: of a printed value."""
     far = table[(table.value - table.printed).abs() > tolerance + 1e-9]
     off = ", ".join(f"{row.name} {DIMENSIONS[row.dimension]}" for row in far.itertuples(index=False))
     sizes = " to ".join(str(n) for n in sorted({table.n.min(), table.n.max()}))
@@ -68,7 +68,7 @@ def radar_notes(table: pd.DataFrame, tolerance: float) -> list[str]:
 def bar_panels(facts: Facts, panel: str) -> dict[str, pd.DataFrame]:
     """The three measures of Figure 4 j or k, by their unit.
 
-    Tables: name, printed; value, n, games, low, high (as defined); least, most (as done); unit (of n).
+    Columns: name, printed; value, n, games, low, high (literal); least, most (reconciled); unit (of n).
     """
     defined, as_done = rates(facts).rename(columns={"group": "name"}), bars(facts, "reconciled")
     panels = {}
@@ -81,7 +81,7 @@ def bar_panels(facts: Facts, panel: str) -> dict[str, pd.DataFrame]:
 
 
 def head_table(facts: Facts) -> pd.DataFrame:
-    """Figure 5: `heads` with what the text prints, models first."""
+    """Figure 5: `heads` with the numbers of the text (printed), models first."""
     text = facts.text.set_index("key").value
     table, texts = heads(facts), []
     for row in table.itertuples():
@@ -96,14 +96,15 @@ def head_table(facts: Facts) -> pd.DataFrame:
     return table.sort_values(["persona", "matchup"], kind="stable").reset_index(drop=True)
 
 
-# ---- how it is drawn ----
+# ---- figures ----
 
 
 @styled
 def pair_radar(table: pd.DataFrame, axes_named: Mapping[str, str], title: str, notes: Sequence[str]) -> Figure:
-    """Two players' scores on one radar (0 to 1): recomputed as lines, printed as marks, and each value with its interval beside it.
+    """The scores of two players on one radar (0 to 1), and beside it every value with its interval.
 
-    `table`: name, dimension, value, low, high, printed, games, n. `axes_named`: dimension -> axis, in order. `notes` go under the title.
+    table: name, dimension, value, low, high, printed, games, n. axes_named: dimension -> name of the axis, in order.
+    notes: lines below the title.
     """
     chart = Figure(figsize=(11.6, 5.7), layout="constrained")
     FigureCanvasAgg(chart)
@@ -161,9 +162,9 @@ def _values(axes: Axes, table: pd.DataFrame, names: Sequence[str], axes_named: M
 
 @styled
 def bar_figure(panels: Mapping[str, pd.DataFrame], title: str, notes: Sequence[str]) -> Figure:
-    """A panel for every measure (its unit): printed bars beside what the logs give by the printed definition, and by what was done.
+    """A panel for every measure: printed bars, bars by the printed definition, and bars by the reconciled one.
 
-    Tables: name, n, unit (of n), games, printed, value, low, high (as defined), least, most (as done).
+    panels: unit -> table with the columns of `bar_panels`.
     """
     chart, places = figure(1, len(panels), (12.4, 4.9))
     chart.suptitle("\n".join([title, *notes]), fontsize=11, x=0.01, ha="left")
@@ -181,7 +182,7 @@ def bar_figure(panels: Mapping[str, pd.DataFrame], title: str, notes: Sequence[s
 
 
 def _bars(axes: Axes, table: pd.DataFrame) -> None:
-    """Three bars a row, with the interval of the second and the bounds of the third."""
+    """Three bars for a row. The second has an interval, the third bounds."""
     at = np.arange(len(table))
     edged: dict[str, Any] = {"width": 0.25, "ec": "black", "lw": 0.7}
     axes.bar(at - 0.27, table.printed, color="#cfcfcf", label="printed", **edged)
@@ -197,7 +198,10 @@ def _bars(axes: Axes, table: pd.DataFrame) -> None:
 
 @styled
 def head_figure(table: pd.DataFrame, title: str, unit: str) -> Figure:
-    """Games of each pair by who won: one, other, games, only_one, only_other, both, neither, and printed (a text, or nothing)."""
+    """The games of every pair by winner.
+
+    table: one, other, games, only_one, only_other, both, neither, printed (a text, perhaps empty).
+    """
     chart, (axes,) = figure(1, 1, (11.4, 1.9 + 0.46 * len(table)))
     rows = np.arange(len(table))
     start = np.zeros(len(table))
@@ -231,9 +235,10 @@ def head_figure(table: pd.DataFrame, title: str, unit: str) -> Figure:
 
 @styled
 def outcome_figure(table: pd.DataFrame, axes_named: Mapping[str, str], title: str, stressed: Sequence[str]) -> Figure:
-    """Winners against losers: mean scores of both, and their relative difference with its interval; `stressed` dimensions get an asterisk.
+    """Mean scores of winners and losers, and their relative difference with its interval.
 
-    `table`: dimension, source, winners, losers, n_winners, n_losers, delta, low, high, games; a mark per source.
+    table: dimension, source, winners, losers, n_winners, n_losers, delta, low, high, games. Every source has its own
+    mark. stressed: dimensions with an asterisk.
     """
     chart, (means, deltas) = figure(1, 2, (12.0, 4.9), share=True)
     chart.suptitle(title, fontsize=11.5, x=0.01, ha="left")
