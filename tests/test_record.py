@@ -127,7 +127,9 @@ def test_a_provider_that_is_down_is_not_asked_for_ever(tmp_path):
 def test_a_server_that_is_not_there_ends_the_run_after_few_tries(tmp_path):
     model = Says(fault=lambda request: CallFailed("no connection", "refused"), tries=8, pause=0.001, concurrency=2)
     halted, recording = recorded(tmp_path, matches(40), {"standin": model})
-    assert {type(each) for each in halted} == {Absent} and "mend base_url in conf/model/standin.yaml" in str(halted[0])
+    assert {type(each) for each in halted} == {Absent} and "correct base_url in conf/model/standin.yaml" in str(
+        halted[0]
+    )
     assert len(halted) == 4 and recording.failures == model.asked == KNOCKS * 4
 
 

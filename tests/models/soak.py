@@ -111,7 +111,7 @@ async def asked(kind: type[Model], url: str, folder: Path, texts: Sequence[str],
     await ledger.drain()
     await model.close()
     writer.close()
-    assert not ledger.in_flight and not budget.booked and ledger.limiters["storm"].in_flight == 0
+    assert not ledger.in_flight and not budget.bookings and ledger.limiters["storm"].in_flight == 0
     path = folder / FILE
     lines = [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
     return Found(dict(zip(texts, outcomes, strict=True)), budget, Recording(folder), lines, took)

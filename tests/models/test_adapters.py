@@ -138,7 +138,7 @@ def test_the_newer_protocol_tells_failures_in_good_responses(content):
 
 
 def test_the_newer_protocol_tells_no_log_probabilities():
-    with pytest.raises(AgonError, match="logprobs are told at /chat/completions"):
+    with pytest.raises(AgonError, match="logprobs are only at /chat/completions"):
         Responses(model="m", logprobs="chat")
 
 
@@ -320,7 +320,7 @@ def test_no_server_sends_the_conversation_elsewhere(kind):
     for script in (["elsewhere"], [None, "elsewhere"]):
         answers, server = asked(kind, times=len(script), script=script)
         assert (answers[-1].kind, answers[-1].then, server.requests) == ("307", "stop", len(script))
-        assert "give that address as base_url (http" in str(answers[-1])
+        assert "use that address as base_url (http" in str(answers[-1])
 
 
 BAD_SETTINGS = (

@@ -131,7 +131,7 @@ def test_batches_record_what_live_play_records_at_half_the_price(kind, tmp_path)
 def test_what_is_told_is_how_many_and_what_came(tmp_path):
     run, _ = ran(lambda server: Run(tmp_path, matches(2), model(OpenAI, server.url)))
     assert run.told[:2] == [
-        "m: batch batch_0 of 2 requests is handed in",
+        "m: batch batch_0 of 2 requests is submitted",
         "m: batch batch_0 is over: 2 answers, 0 failures",
     ]
 
@@ -205,7 +205,7 @@ def test_a_hopeless_request_ends_the_run_and_answers_are_kept(kind, tmp_path):
 def test_every_request_is_booked_at_its_most_before_its_batch(kind, tmp_path):
     budget = Budget(usd=0.01)
     run, server = ran(lambda server: Run(tmp_path, matches(20), model(kind, server.url), budget))
-    assert run.halted and budget.used["usd"] <= 0.01 and not budget.booked
+    assert run.halted and budget.used["usd"] <= 0.01 and not budget.bookings
     prompt = sum(
         len(text.encode()) for text in conversation(next(iter(server.batches.made["batch_0"]["asked"].values())))
     )
@@ -285,7 +285,7 @@ def test_after_an_outage_the_same_command_fetches_the_batch(tmp_path):
         return first, Run(tmp_path, matches(2), model(OpenAI, server.url))
 
     (first, second), server = ran(twice)
-    assert len(first.halted) == 2 and "batch batch_0 cannot be looked at: down" in str(first.halted[0])
+    assert len(first.halted) == 2 and "batch batch_0 cannot be reached: down" in str(first.halted[0])
     assert second.halted == [] and set(server.batches.paid.values()) == {1}
 
 
@@ -350,7 +350,7 @@ def test_a_completed_batch_without_a_file_is_asked_again_then_ends(tmp_path):
         return first, Run(tmp_path, matches(2), model(OpenAI, server.url))
 
     (first, second), server = ran(twice, unnamed=9)
-    assert "batch batch_0 cannot be looked at: it is completed, but names no file" in str(first.halted[0])
+    assert "batch batch_0 cannot be reached: it is completed, but names no file" in str(first.halted[0])
     assert second.halted == [] and set(server.batches.paid.values()) == {1}
 
 
@@ -369,7 +369,7 @@ def test_without_batches_nothing_is_asked_that_is_in_batches_already(tmp_path, m
     assert journal.path.exists()
 
 
-@pytest.mark.parametrize("end", ["is handed in", "is over"])
+@pytest.mark.parametrize("end", ["is submitted", "is over"])
 def test_after_a_broken_pipe_the_same_command_fetches_the_batch(end, tmp_path):
     class Closed(list):
         def append(self, line):
@@ -377,7 +377,7 @@ def test_after_a_broken_pipe_the_same_command_fetches_the_batch(end, tmp_path):
                 raise BrokenPipeError(32, "Broken pipe")
 
     def twice(server):
-        with pytest.raises(AgonError, match=r"^model standin: batches cannot be gone on with: BrokenPipeError: "):
+        with pytest.raises(AgonError, match=r"^model standin: batches cannot go on: BrokenPipeError: "):
             Run(tmp_path, matches(2), model(OpenAI, server.url), told=Closed())
         return Run(tmp_path, matches(2), model(OpenAI, server.url))
 

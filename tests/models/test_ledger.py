@@ -142,7 +142,7 @@ def test_lines_are_calls_whatever_fails(tmp_path_factory, failing, voided):
     assert len(exchanges) + len(failed) == model.asked.total() == ledger.budget.costs.calls
     assert len(failed) == sum(failing.values()) == ledger.budget.costs.errors["500"]
     assert {each for each, what in zip(MANY, found, strict=True) if isinstance(what, CallFailed)} == voided
-    assert all(limiter.in_flight == 0 for limiter in ledger.limiters.values()) and not ledger.budget.booked
+    assert all(limiter.in_flight == 0 for limiter in ledger.limiters.values()) and not ledger.budget.bookings
 
 
 def test_a_call_is_tried_so_many_times_and_not_more(tmp_path):
@@ -179,7 +179,7 @@ def test_any_error_of_an_adapter_is_a_failure_on_record(tmp_path, raised):
     assert failed["kind"] == raised.__name__ and "x1b[31mwhy" in failed["text"] and "\x1b" not in failed["text"]
     assert isinstance(found[3], AgonError) and str(found[3]).startswith(f"model says: {raised.__name__}: ")
     assert found[:3] + found[4:] == MANY[:3] + MANY[4:]
-    assert not ledger.in_flight and not ledger.budget.booked and ledger.budget.unreported.tokens > 100
+    assert not ledger.in_flight and not ledger.budget.bookings and ledger.budget.unreported.tokens > 100
     asyncio.run(asyncio.wait_for(ledger.drain(), 60))
 
 
@@ -482,7 +482,7 @@ def lost(folder, story, budget=None):
                 await story(ledger)
         finally:
             writer.close()
-        assert ledger.limiters["says"].in_flight == 0 and not ledger.budget.booked
+        assert ledger.limiters["says"].in_flight == 0 and not ledger.budget.bookings
 
     asyncio.run(run())
 

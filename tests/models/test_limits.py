@@ -327,7 +327,7 @@ def test_a_budget_is_never_passed_and_is_used_up(many, usd, tokens, count, at_on
     spent = budget.costs
     most = {"usd": usd, "tokens": tokens, "calls": count}
     left = {name: float("inf") if limit is None else limit - getattr(spent, name) for name, limit in most.items()}
-    assert min(left.values()) >= -1e-9 and spent.calls == sum(made) and not budget.booked
+    assert min(left.values()) >= -1e-9 and spent.calls == sum(made) and not budget.bookings
     for (bound, _, _), was_made in zip(many, made, strict=True):
         assert was_made or left["usd"] < bound[0] + 1e-9 or left["tokens"] < bound[1] or left["calls"] < 1
     assert all(made) or any(limit is not None for limit in most.values())
@@ -380,7 +380,7 @@ def test_the_booking_of_a_lost_worker_is_freed_by_the_next_call():
         budget = Budget(usd=2)
         await budget.book("k", CostBound(1.0, 10))
         await asyncio.wait_for(budget.book("k", CostBound(1.0, 10)), 60)
-        return budget.booked, budget.unreported
+        return budget.bookings, budget.unreported
 
     assert run(main()) == ({"k": CostBound(1.0, 10)}, CostBound(1.0, 10))  # the lost call may have been paid for
 
@@ -402,7 +402,7 @@ def test_a_wait_of_hours_ends_the_run():
         limiter = RateLimiter(model())
         await limiter.enter(1)
         limiter.leave(failure=CallFailed("429", "tomorrow", after=86400.0))
-        with pytest.raises(Halted, match=r"^model m: the provider asks to be left alone for 24.0 h$"):
+        with pytest.raises(Halted, match=r"^model m: the provider asks to wait 24.0 h$"):
             await limiter.enter(1)
         return limiter.in_flight
 
@@ -418,7 +418,7 @@ def test_who_gives_up_waiting_holds_nothing_up():
         waiting[0].cancel()
         budget.settle("first")
         await asyncio.wait_for(waiting[1], 60)
-        return set(budget.booked)
+        return set(budget.bookings)
 
     assert run(main()) == {"third"}
 
@@ -429,7 +429,7 @@ def test_without_limits_nothing_is_ever_refused():
         return budget, await asyncio.gather(*(spend(budget, n, (5.0, 1000), 1.0, 0.1) for n in range(50)))
 
     budget, made = run(main())
-    assert all(made) and budget.costs.usd == pytest.approx(250) and not budget.limited
+    assert all(made) and budget.costs.usd == pytest.approx(250) and not budget.has_limits
 
 
 def test_an_answer_of_unknown_price_is_counted_apart():

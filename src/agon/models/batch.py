@@ -61,8 +61,8 @@ class Batch(msgspec.Struct, omit_defaults=True):
 class Journal:
     """The batches of one recording. The file lies beside the recording until all answers are recorded."""
 
-    def __init__(self, folder: Path, recorded: Callable[[str], bool]) -> None:
-        self.path, self.recorded = folder / FILE, recorded
+    def __init__(self, folder: Path, is_recorded: Callable[[str], bool]) -> None:
+        self.path, self.is_recorded = folder / FILE, is_recorded
         self.batches: dict[str, Batch] = {}
         """Our name -> the batch, with all changes."""
         if self.path.exists():
@@ -105,7 +105,7 @@ class Journal:
             for batch in self.batches.values()
             if batch.identity == identity
             for key in batch.keys
-            if key not in batch.lost and not self.recorded(key)
+            if key not in batch.lost and not self.is_recorded(key)
         }
 
     @property
@@ -212,7 +212,7 @@ class BatchModel(Model):
         try:
             await work()
         except Exception as error:
-            why = one_line(f"batches cannot be gone on with: {type(error).__name__}: {error}")
+            why = one_line(f"batches cannot go on: {type(error).__name__}: {error}")
             for waiting in self._waiting.values():
                 if not waiting.done():
                     waiting.set_exception(CallFailed(type(error).__name__, why, "stop"))
@@ -240,11 +240,11 @@ class BatchModel(Model):
         try:
             self.journal.add(batch)
             self._open |= dict.fromkeys(batch.keys, batch)
-            self._record_id(batch, await self._desk.in_time(self._desk.submit(batch.batch, requests)), "is handed in")
-        except CallFailed as failed:
-            if failed.kind in NO_BATCH or (failed.kind.startswith("4") and failed.kind != "408"):
+            self._record_id(batch, await self._desk.in_time(self._desk.submit(batch.batch, requests)), "is submitted")
+        except CallFailed as fault:
+            if fault.kind in NO_BATCH or (fault.kind.startswith("4") and fault.kind != "408"):
                 self._lose(batch, batch.keys)
-                self._fail(batch, failed)
+                self._fail(batch, fault)
                 return
         except AgonError as error:  # the journal cannot be written
             self._fail(batch, error)
@@ -282,7 +282,7 @@ class BatchModel(Model):
             began = time()
             id_ = await self._patiently(batch, look)
             if id_ is not None:
-                self._record_id(batch, id_, "was handed in before")
+                self._record_id(batch, id_, "was submitted before")
                 return True
             if began > start + self.appears:
                 self._lose(batch, batch.keys)
@@ -299,16 +299,16 @@ class BatchModel(Model):
         while True:
             try:
                 return await self._desk.in_time(look())
-            except CallFailed as failed:
-                if failed.kind == "404":
-                    why = "the provider does not know it: it is too old, or was handed in with another key"
-                    raise self._paid_batch_error(batch, failed.kind, why) from None
-                failures += failed.kind != "under way"
-                if failed.then != "retry":
+            except CallFailed as fault:
+                if fault.kind == "404":
+                    why = "the provider does not know it: it is too old, or was submitted with another key"
+                    raise self._paid_batch_error(batch, fault.kind, why) from None
+                failures += fault.kind != "under way"
+                if fault.then != "retry":
                     raise
                 if failures == self.tries:
-                    raise Halted(f"batch {batch.id or batch.batch} cannot be looked at: {failed}") from None
-                await asyncio.sleep(failed.after or self.remote.poll)
+                    raise Halted(f"batch {batch.id or batch.batch} cannot be reached: {fault}") from None
+                await asyncio.sleep(fault.after or self.remote.poll)
 
     def _paid_batch_error(self, batch: Batch, kind: str, why: str) -> CallFailed:
         """The failure that ends the run because of a paid batch.
@@ -333,10 +333,10 @@ class BatchModel(Model):
             if missing or any(isinstance(what, bytes) for what in outcomes):
                 raise self._paid_batch_error(batch, NO_RESULT, "it is over, but no answer in its results can be read")
         keys = [key for key in batch.keys if self._open.get(key) is batch]
-        failed = [key for key in keys if not isinstance(responses.get(key), bytes)]
-        self._lose(batch, failed)
+        failures = [key for key in keys if not isinstance(responses.get(key), bytes)]
+        self._lose(batch, failures)
         self.say(
-            f"{self.model}: batch {batch.id} is over: {count(len(keys) - len(failed), 'answer')}, {count(len(failed), 'failure')}"
+            f"{self.model}: batch {batch.id} is over: {count(len(keys) - len(failures), 'answer')}, {count(len(failures), 'failure')}"
         )
         for key in keys:
             outcome, waiting = Outcome(responses.get(key, results.rest), batch, key in twice), self._waiting.get(key)

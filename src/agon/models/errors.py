@@ -69,7 +69,7 @@ def refusal(status: int, headers: Mapping[str, str], body: str, key: str | None 
     """The meaning of an HTTP status other than success."""
     text = error_text(body)
     if 300 <= status < 400:
-        text = f"it sends elsewhere: give that address as base_url ({headers.get('location') or text})"
+        text = f"it redirects: use that address as base_url ({headers.get('location') or text})"
     then: Literal["retry", "void", "stop"] = "stop"
     long = status == 413 or (status in (400, 403, 422) and TOO_LONG.search(text))
     if long or (status in (400, 403, 422) and REFUSED.search(text)):

@@ -92,7 +92,7 @@ class Accounts(Protocol):
     async def keep(self, name: str, line: Exchange, messages: tuple[Message, ...]) -> None:
         """Records a call that was answered or refused for good."""
 
-    async def failed(self, name: str, line: Failure, after: float | None) -> None:
+    async def add_failure(self, name: str, line: Failure, after: float | None) -> None:
         """Records a failed call, which may be tried again."""
 
     def abandon(self, name: str, key: str) -> None:
@@ -165,7 +165,7 @@ class Ledger:
 
     def _bound(self, name: str, size: int) -> CostBound:
         model = self.models[name]
-        if not self.budget.limited:
+        if not self.budget.has_limits:
             return CostBound(0.0, 0)
         tokens_in = int(size * self.per_byte) + 1
         tokens_out = max(_longest(model), self.longest.get(name, 0))
@@ -195,7 +195,7 @@ class Ledger:
             self.longest[name] = max(line.tokens_out, self.longest.get(name, 0))
             self._leave(name, line.exchange, line.tokens_in + line.tokens_out - size / 4, reported=reported)
 
-    async def failed(self, name: str, line: Failure, after: float | None) -> None:
+    async def add_failure(self, name: str, line: Failure, after: float | None) -> None:
         """Records a failure, and returns when it is on disk."""
         spent = self.budget.costs
         if is_call := line.kind not in NO_CALL:
@@ -245,7 +245,7 @@ def _longest(model: Model) -> int:
 
 
 def _check(name: str, model: Model, budget: Budget) -> None:
-    if budget.limited and not model.parameters.get("max_tokens"):
+    if budget.has_limits and not model.parameters.get("max_tokens"):
         raise AgonError(
             f"model {name}: without max_tokens a call's cost has no bound: write parameters: {{max_tokens: N}} into "
             f"conf/model/{name}.yaml, or max_tokens: N into the file of conf/sampling that the experiment names, or use budget.calls"
@@ -288,8 +288,8 @@ class Live:
                 return outcome
             if not self._responds and attempt + 1 >= KNOCKS:
                 raise Absent(
-                    f"model {self.name}: nobody answers there ({outcome}): "
-                    f"start its server, or mend base_url in conf/model/{self.name}.yaml"
+                    f"model {self.name}: no server answers ({outcome}): "
+                    f"start it, or correct base_url in conf/model/{self.name}.yaml"
                 )
             if attempt + 1 < self.model.tries and not outcome.after:
                 await sleep(self.model.pause * _pauses(key, attempt))
@@ -312,11 +312,11 @@ class Live:
             if answer.ended == "error":  # an incomplete answer, whatever the adapter says
                 raise broken_answer(answer.stop)
         except CallFailed as error:
-            failed = error
+            fault = error
         except Halted:
             raise
         except Exception as error:  # whatever an adapter raises, the call may be paid
-            failed = failure(error)
+            fault = failure(error)
         else:
             self._responds = True
             for field in FIELDS:
@@ -324,16 +324,16 @@ class Live:
             line.time = self.clock()
             await self.ledger.keep(self.name, line, request.messages)
             return answer
-        if failed.then == "void":
+        if fault.then == "void":
             self._responds = True
-            line.void, line.too_long, line.time = str(failed), isinstance(failed, TooLong), self.clock()
+            line.void, line.too_long, line.time = str(fault), isinstance(fault, TooLong), self.clock()
             await self.ledger.keep(self.name, line, request.messages)
-            raise failed
-        self._responds = self._responds or failed.kind != "no connection"
-        await self.ledger.failed(self.name, Failure(key, failed.kind, str(failed), self.clock()), failed.after)
-        if failed.then == "stop":
-            raise AgonError(f"model {self.name}: {failed}")
-        return failed
+            raise fault
+        self._responds = self._responds or fault.kind != "no connection"
+        await self.ledger.add_failure(self.name, Failure(key, fault.kind, str(fault), self.clock()), fault.after)
+        if fault.then == "stop":
+            raise AgonError(f"model {self.name}: {fault}")
+        return fault
 
 
 def _storable(answer: Answer, key: str, most: int | None = None) -> Answer:

@@ -74,7 +74,7 @@ class RateLimiter:
                 await sleep(wait)
             while (wait := self.rest - monotonic()) > 0:
                 if wait > LONGEST_REST:
-                    raise Halted(f"model {self.model}: the provider asks to be left alone for {wait / 3600:.1f} h")
+                    raise Halted(f"model {self.model}: the provider asks to wait {wait / 3600:.1f} h")
                 await sleep(wait)
         except BaseException:
             self._give_up()
@@ -173,7 +173,7 @@ class Budget:
         self.costs = Costs()
         self.unreported = CostBound(0.0, 0)
         """The highest possible cost of all calls whose cost nobody reported. The budget counts it as spent."""
-        self.booked: dict[str, CostBound] = {}
+        self.bookings: dict[str, CostBound] = {}
         self._waiting: list[Future[None]] = []
         self._usd, self._tokens = 0.0, 0
 
@@ -190,7 +190,7 @@ class Budget:
         return used | {"usd": used["usd"] + self._usd, "tokens": used["tokens"] + self._tokens}
 
     @property
-    def limited(self) -> bool:
+    def has_limits(self) -> bool:
         """Whether money or tokens have a limit. The cost of every call must then have a bound."""
         return self.most["usd"] is not None or self.most["tokens"] is not None
 
@@ -201,12 +201,12 @@ class Budget:
         """
         self.settle(key, reported=False)  # left over from a worker that is gone
         while lacking := self._lacking(bound):
-            if not self.booked:
+            if not self.bookings:
                 raise BudgetReached(lacking)
             turn: Future[None] = get_running_loop().create_future()
             self._waiting.append(turn)
             await turn
-        self.booked[key] = bound
+        self.bookings[key] = bound
         self._usd += bound.usd
         self._tokens += bound.tokens
         self.costs.calls += 1
@@ -231,12 +231,12 @@ class Budget:
 
         If not, its bound counts as its cost.
         """
-        bound = self.booked.pop(key, None)
+        bound = self.bookings.pop(key, None)
         if bound is None:
             return
         if not reported:
             self.unreported = CostBound(self.unreported.usd + bound.usd, self.unreported.tokens + bound.tokens)
-        self._usd = self._usd - bound.usd if self.booked else 0.0
+        self._usd = self._usd - bound.usd if self.bookings else 0.0
         self._tokens -= bound.tokens
         waiting, self._waiting = self._waiting, []
         for turn in waiting:

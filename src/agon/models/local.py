@@ -72,14 +72,14 @@ class Local(OpenAI):
         super().__post_init__()
         if self.base_url is not None:
             raise AgonError(
-                f"model {self.model}: base_url is for a server that runs already: ask it with "
+                f"model {self.model}: base_url is for a server that already runs: use "
                 "_target_: agon.models.openai.OpenAI, as in conf/model/local.yaml"
             )
         if not re.fullmatch("[0-9a-f]{64}", str(self.sha256)):
-            raise AgonError(f"model {self.model}: sha256 takes the 64 digits that `sha256sum` tells of the weights")
+            raise AgonError(f"model {self.model}: sha256 must be the 64 digits that `sha256sum` prints for the weights")
         if self.context is None:
             raise AgonError(
-                f"model {self.model}: context takes the tokens that fit, for which its server sets memory aside"
+                f"model {self.model}: set context, the size of the context window in tokens: its server reserves memory for it"
             )
 
     @property
@@ -142,7 +142,7 @@ class Local(OpenAI):
             raise _settings_error(f"there are no weights at {path}")
         digest = _sha256(path, path.stat().st_mtime_ns)
         if digest != self.sha256:
-            raise _settings_error(f"the weights at {path} are not those of its file, their sha256 is {digest}")
+            raise _settings_error(f"the weights at {path} are not those of its file: their sha256 is {digest}")
         return path
 
 

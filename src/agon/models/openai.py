@@ -176,7 +176,7 @@ class OpenAI(Remote):
             data = (await client.files.content(file)).content
             answers += [result for raw in data.splitlines() if (result := self._result(raw)) is not None]
         error = state.errors.data[0] if state.errors and state.errors.data else None
-        return Results(answers, _unanswered(state.status, error and error.code, error and error.message))
+        return Results(answers, _batch_failure(state.status, error and error.code, error and error.message))
 
     def _result(self, raw: bytes) -> tuple[str, bytes | CallFailed] | None:
         try:
@@ -191,7 +191,7 @@ class OpenAI(Remote):
                 return line.custom_id, refusal(status, {}, body.decode("utf-8", "replace"), self.key)
             error = line.error or _Error()
             code = str(error.code or "")
-            return line.custom_id, _unanswered(code.removeprefix("batch_"), code, error.message)
+            return line.custom_id, _batch_failure(code.removeprefix("batch_"), code, error.message)
         return line.custom_id, bytes(line.response.body)
 
     async def weigh(self, request: Request) -> Answer:
@@ -204,7 +204,7 @@ class OpenAI(Remote):
         if self.logprobs == "llama.cpp":
             return await llamacpp.weigh(self._native, body["messages"], request.options)
         if self.logprobs is None or any(len(option) > 1 for option in request.options):
-            raise CallFailed("settings", f"model {self.model}: it cannot tell how likely whole answers are", "stop")
+            raise CallFailed("settings", f"model {self.model}: it has no probabilities of whole answers", "stop")
         settings = {"logprobs": True, "top_logprobs": TOP_LOGPROBS, self.max_tokens_name: 1}
         data = await self.post(self.path, body | settings | (self.parameters.get("extra") or {}))
         content = self.content(data)
@@ -215,7 +215,7 @@ class OpenAI(Remote):
             raise self.no_answer(data) from None
         if missing := [option for option in request.options if option not in logprobs]:
             raise CallFailed(
-                "logprobs", f"{missing[0]} is not among the {len(logprobs)} first tokens that it tells", "void"
+                "logprobs", f"{missing[0]} is not among the {len(logprobs)} likeliest first tokens", "void"
             )
         return replace(answer, text="", weights=tuple(logprobs[option] for option in request.options))
 
@@ -232,11 +232,8 @@ class OpenAI(Remote):
         thinking = next((text for text in thoughts if text and isinstance(text, str)), "")
         if choice.get("error"):  # OpenRouter's form of a failure of its provider
             raise ValueError
-        cut = ended_of(str(choice.get("finish_reason"))) in (
-            "length",
-            "filter",
-            "error",
-        )  # such an answer may have no text
+        # an answer that was cut off may have no text
+        cut = ended_of(str(choice.get("finish_reason"))) in ("length", "filter", "error")
         text = refusal or (message.get("content") if thinking or cut or calls else message["content"])
         if isinstance(text, str) and (thought := THOUGHT.match(text)) and not thinking:
             thinking, text = thought[1], text[thought.end() :]
@@ -252,20 +249,19 @@ class OpenAI(Remote):
                 fields = {name: message[name] for name in ("content", "tool_calls") if name in message}
                 blocks = [*(blocks or []), {"type": "tool_calls", **fields}]
         tokens_in, tokens_out = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
-        sent = tokens_in or 0
-        with_thinking = (
-            count(usage, "total_tokens") or 0
-        ) - sent  # some servers leave thinking out of completion_tokens
+        input_tokens = tokens_in or 0
+        # some servers leave thinking out of completion_tokens
+        with_thinking = (count(usage, "total_tokens") or 0) - input_tokens
         details = object_in(usage, "prompt_tokens_details")
         cached = count(details, "cached_tokens") or count(usage, "prompt_cache_hit_tokens") or 0  # DeepSeek's name
         written = count(details, "cache_write_tokens")
-        unclear = None in (tokens_in, tokens_out) or has_bad_count(usage, "total_tokens") or cached > sent
+        unclear = None in (tokens_in, tokens_out) or has_bad_count(usage, "total_tokens") or cached > input_tokens
         return Answer(
             text=clean(text),
             thinking=clean(thinking),
-            tokens_in=sent,
-            tokens_cached=min(cached, sent),
-            tokens_written=min(written or 0, max(0, sent - cached)),
+            tokens_in=input_tokens,
+            tokens_cached=min(cached, input_tokens),
+            tokens_written=min(written or 0, max(0, input_tokens - cached)),
             tokens_out=max(tokens_out or 0, with_thinking),
             id=str(content.get("id") or ""),
             stop="refusal" if refusal else str(choice.get("finish_reason") or ""),
@@ -286,7 +282,7 @@ def _message_body(message: Message, call: dict[str, Any] | None, before: dict[st
     return body | ({"reasoning_details": thoughts} if thoughts else {})
 
 
-def _unanswered(status: str, code: str | None, message: str | None) -> CallFailed:
+def _batch_failure(status: str, code: str | None, message: str | None) -> CallFailed:
     """The failure of a request without an answer, by the state of its batch."""
     why = one_line(f"the batch is {status}: {': '.join(filter(None, (code, message)))}".removesuffix(": "))
     if status in ("expired", "cancelled"):  # such requests are not charged

@@ -84,8 +84,8 @@ class Remote(Model):
             raise AgonError(f"model {self.model}: most_bytes is a number of bytes, 1 or more, not {self.most_bytes!r}")
         unknown = sorted(set(self.parameters) - self.parameter_names - {"extra"})
         if unknown:
-            offered = ", ".join(sorted(self.parameter_names))
-            raise AgonError(f"model {self.model}: there is no parameter {unknown[0]!r} here, only {offered}, and extra")
+            names = ", ".join(sorted(self.parameter_names))
+            raise AgonError(f"model {self.model}: there is no parameter {unknown[0]!r} here, only {names}, and extra")
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | dict.fromkeys(("_client", "_loop"))  # connections stay in their process
@@ -113,7 +113,7 @@ class Remote(Model):
 
     async def weigh(self, request: Request) -> Answer:
         """An answer with the log-probability of every option. Raises CallFailed if the provider gives no exact ones."""
-        raise CallFailed("settings", f"model {self.model}: its protocol tells no log-probabilities", "stop")
+        raise CallFailed("settings", f"model {self.model}: its protocol has no log-probabilities", "stop")
 
     async def submit(self, name: str, requests: Mapping[str, Request]) -> str:
         """Submits a batch under our `name` and returns the provider's id. `requests`: key -> request.
@@ -177,8 +177,8 @@ class Remote(Model):
         except CallFailed:
             raise
         except Exception as error:
-            failed = failure(error, self.key)
-        raise failed  # outside of `except`, so that the context does not show the request with the key
+            fault = failure(error, self.key)
+        raise fault  # outside of `except`, so that the context does not show the request with the key
 
     def read_response(self, data: bytes, request: Request) -> Answer:
         """The answer in the body of a response, without the key. Raises CallFailed."""
@@ -226,18 +226,18 @@ class Remote(Model):
     def _answer_in(self, data: bytes, messages: Sequence[Message]) -> Answer | CallFailed:
         try:
             content = self.content(data)
-        except CallFailed as failed:
-            return failed
+        except CallFailed as fault:
+            return fault
         try:
             answer = self.read(content)
-            sent, received = (
+            bytes_in, bytes_out = (
                 sum(len(text.encode()) for text in texts)
                 for texts in ([message.text for message in messages], [answer.text, answer.thinking])
             )
         except Exception:  # servers put anything anywhere
             return self.no_answer(data)
         too_few = (
-            sent > answer.tokens_in * MOST_BYTES_OF_A_TOKEN or received > answer.tokens_out * MOST_BYTES_OF_A_TOKEN
+            bytes_in > answer.tokens_in * MOST_BYTES_OF_A_TOKEN or bytes_out > answer.tokens_out * MOST_BYTES_OF_A_TOKEN
         )
         return replace(answer, unreported=True) if too_few else answer
 

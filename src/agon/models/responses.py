@@ -36,7 +36,7 @@ class Responses(OpenAI):
         super().__post_init__()
         if self.logprobs is not None:
             raise AgonError(
-                f"model {self.model}: logprobs are told at /chat/completions: _target_: agon.models.openai.OpenAI"
+                f"model {self.model}: logprobs are only at /chat/completions: use _target_: agon.models.openai.OpenAI"
             )
 
     def body(self, messages: Sequence[Message]) -> dict[str, Any]:
@@ -80,18 +80,18 @@ class Responses(OpenAI):
                 blocks += [item for item in items if item["type"] in ("message", "function_call")]
         tokens_in, tokens_out = count(usage, "input_tokens"), count(usage, "output_tokens")
         details = object_in(usage, "input_tokens_details")
-        sent, cached, written = (
+        input_tokens, cached, written = (
             tokens_in or 0,
             count(details, "cached_tokens") or 0,
             count(details, "cache_write_tokens"),
         )
-        unclear = None in (tokens_in, tokens_out) or cached > sent or has_bad_count(details, "cached_tokens")
+        unclear = None in (tokens_in, tokens_out) or cached > input_tokens or has_bad_count(details, "cached_tokens")
         return Answer(
             text=clean(refusal or text),
             thinking=clean("\n\n".join(thoughts)),
-            tokens_in=sent,
-            tokens_cached=min(cached, sent),
-            tokens_written=min(written or 0, max(0, sent - cached)),
+            tokens_in=input_tokens,
+            tokens_cached=min(cached, input_tokens),
+            tokens_written=min(written or 0, max(0, input_tokens - cached)),
             tokens_out=tokens_out or 0,
             id=str(content.get("id") or ""),
             stop="refusal" if refusal else _stop(content),

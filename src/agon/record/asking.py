@@ -77,7 +77,7 @@ class StopRule:
         self.left = self.most = PATIENCE * in_flight
         self.over = False
 
-    def ended(self, reason: Halted | None) -> None:
+    def count_end(self, reason: Halted | None) -> None:
         """Counts the end of a match. `reason`: why it was halted. None: it was not."""
         self.left = self.most if reason is None else self.left - isinstance(reason, Unfinished)
         self.over = self.over or self.left <= 0 or isinstance(reason, RunOver)
@@ -95,7 +95,7 @@ async def _worker(
             await play_async(match, answering)
         except Halted as reason:
             halted.append(reason)
-            rule.ended(reason)
+            rule.count_end(reason)
         else:
-            rule.ended(None)
+            rule.count_end(None)
             tick(match)

@@ -117,13 +117,13 @@ class DryRunModel:
 
     def of_seat(self, seat: int) -> list[Counts]:
         """The counts of a seat's calls, in order."""
-        return [counted for question, counted in self.calls if seat_of(question) == seat]
+        return [counts for question, counts in self.calls if seat_of(question) == seat]
 
     def by_question(self) -> Questions:
         """The counts of each question."""
         questions: Questions = defaultdict(Counts)
-        for question, counted in self.calls:
-            questions[question] = questions[question].plus(counted)
+        for question, counts in self.calls:
+            questions[question] = questions[question].plus(counts)
         return questions
 
 

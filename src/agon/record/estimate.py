@@ -68,7 +68,7 @@ def estimates(
     """
     total: dict[str, Load] = dict.fromkeys(models, Load())
     bounds, chain = dict.fromkeys(models, Spread()), dict.fromkeys(models, Spread())
-    begun, questions, tight = dict.fromkeys(models, 0), dict.fromkeys(models, 0), set[str]()
+    match_counts, questions, tight = dict.fromkeys(models, 0), dict.fromkeys(models, 0), set[str]()
     bases: dict[str, set[str]] = {name: set() for name in models}
     courses: dict[Any, _Course] = {}
     loads: dict[Any, tuple[Load, Spread, str]] = {}
@@ -110,7 +110,7 @@ def estimates(
                 load, bound, basis = loads[key]
                 bases[name] |= {basis} if load.calls.middle else set()
                 load_of_match, bounds[name] = load_of_match.plus(load), bounds[name].plus(bound)
-            total[name], begun[name] = total[name].plus(load_of_match), begun[name] + (before > 0)
+            total[name], match_counts[name] = total[name].plus(load_of_match), match_counts[name] + (before > 0)
             if usd is not None:
                 usd[match.id, name] = models[name].cost(
                     load_of_match.tokens_in.middle, 0, load_of_match.tokens_out.middle
@@ -123,7 +123,7 @@ def estimates(
     return [
         Estimate(
             name,
-            begun[name],
+            match_counts[name],
             bounds[name],
             total[name],
             _usd(model, total[name]),

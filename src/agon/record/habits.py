@@ -91,7 +91,7 @@ class Habits:
         agent = match.seats[seat].agent
         key = (match.game.name, agent, model.identity)
         if key not in self._ratios_by_key:
-            recorded = {own.id: (own, models) for own in own_matches if own.id in self.lines}
+            recorded = {planned.id: (planned, models) for planned in own_matches if planned.id in self.lines}
             recorded |= {other.id: (other, other_models) for other, other_models in self.matches}
             same_game = [pair for pair in recorded.values() if pair[0].game.name == match.game.name]
             self._ratios_by_key[key] = None

@@ -47,12 +47,12 @@ def roles(facts: Facts, reading: str) -> pd.DataFrame:
     crowd_low, crowd_high: the win rate of the crowd there.
     """
     details, pairs = facts.wide(2), facts.wide(4)
-    spied, voted = (
+    spy_sums, crowd_sums = (
         [_sums(facts, reading, game, role, counts) for game in ("chameleon", "undercover")]
         for role, counts in (("spy", UNLOST), ("crowd", BALLOTS))
     )
     names = [name for name in details.index if name in pairs.index]
-    return pd.DataFrame([_role(details.loc[name], pairs.loc[name], spied, voted) for name in names])
+    return pd.DataFrame([_role(details.loc[name], pairs.loc[name], spy_sums, crowd_sums) for name in names])
 
 
 def _sums(facts: Facts, reading: str, game: str, role: str, counts: Mapping[str, Sequence[int]]) -> Sums:
@@ -68,16 +68,16 @@ def _sums(facts: Facts, reading: str, game: str, role: str, counts: Mapping[str,
     of_one = {(count, unit * int(credits)) for outcome, credits in items for count in counts[outcome]}
     sums = {(0, 0)}
     for _ in range(SETTINGS):
-        sums = {(count + more, units + earned) for count, units in sums for more, earned in of_one}
+        sums = {(count + more, units + more_units) for count, units in sums for more, more_units in of_one}
     return sums
 
 
-def _role(detail: pd.Series, pair: pd.Series, spied: list[Sums], voted: list[Sums]) -> dict[str, object]:
+def _role(detail: pd.Series, pair: pd.Series, spy_sums: list[Sums], crowd_sums: list[Sums]) -> dict[str, object]:
     game_rates = detail[WIN_RATES]
     slack = 0.05 * len(game_rates)
     social, error = 7 * pair.win_rate - game_rates.sum(), 0.05 * 7 + slack
-    spy = np.unique(_together(spied, round(2 * SETTINGS * pair.deception / 100))[:, 2])
-    crowd = _together(voted, round(4 * SETTINGS * pair.judgement / 100))
+    spy = np.unique(_together(spy_sums, round(2 * SETTINGS * pair.deception / 100))[:, 2])
+    crowd = _together(crowd_sums, round(4 * SETTINGS * pair.judgement / 100))
     low, high = (UNIT * (social + end) / 100 - crowd[:, 2] for end in (-error, error))
     fitting = crowd[np.searchsorted(spy, low - 1e-9) < np.searchsorted(spy, high + 1e-9, side="right")]
     columns = fitting.T if len(fitting) else np.full((3, 1), np.nan)

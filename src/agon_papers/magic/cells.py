@@ -197,10 +197,10 @@ def _totals(facts: Facts) -> Rows:
     rows: Rows = [("text 1", "all scenarios", "competitions", "more than", cases, competitions)]
     for variant in ("pgm", "vanilla"):
         printed = facts.figure_text(8, f"final_scores_{variant}").split()
-        earned = dilemma_scores(facts, facts.figure_text(8, f"moves_{variant}"))
+        totals = dilemma_scores(facts, facts.figure_text(8, f"moves_{variant}"))
         rows += [
             ("figure 8", variant, f"Player {seat}", "total", text, points)
-            for seat, (text, points) in enumerate(zip(printed, earned, strict=True), start=1)
+            for seat, (text, points) in enumerate(zip(printed, totals, strict=True), start=1)
         ]
     return rows
 

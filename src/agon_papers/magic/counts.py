@@ -15,7 +15,7 @@ from agon.metrics.granularity import Definition, as_printed, counted, sizes, sum
 from agon.metrics.interval import proportion_interval
 from agon_papers.magic.facts import ABILITIES, AVERAGE, COMPETITIONS, PGM, ROUNDS, SETTINGS, Facts
 
-VOTES, SPIED = 4 * SETTINGS, 2 * SETTINGS
+VOTES, SPY_GAMES = 4 * SETTINGS, 2 * SETTINGS
 """Number of ballots of two crowd seats, and number of games as spy, in both social games."""
 
 SELF = {"chameleon": 9 * SETTINGS, "undercover": 6 * SETTINGS}
@@ -27,7 +27,7 @@ DECISIONS = 2 * COMPETITIONS * ROUNDS
 GAMES = {
     "judgement": 2 * SETTINGS,
     "reasoning": 4 * SETTINGS,
-    "deception": SPIED,
+    "deception": SPY_GAMES,
     "self_awareness": 4 * SETTINGS,
     "cooperation": COMPETITIONS,
     "coordination": COMPETITIONS,
@@ -51,7 +51,7 @@ def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
     games, chameleon, undercover = f"games of {COMPETITIONS}", SELF["chameleon"], SELF["undercover"]
     guesses = lcm(*range(1, SETTINGS + 1))
     misled = np.unique([guesses // n * k for n in range(1, SETTINGS + 1) for k in range(n + 1)])
-    spied, guessed = (np.arange(SPIED + 1), SPIED), (misled, 4 * guesses)
+    spies, provoked = (np.arange(SPY_GAMES + 1), SPY_GAMES), (misled, 4 * guesses)
     selves = (3 * np.arange(chameleon + 1), 5 * chameleon), (np.arange(undercover + 1), undercover)
 
     def both(definition: Definition) -> dict[str, Definition]:
@@ -64,8 +64,8 @@ def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
 
     table = {
         "win_rate": {
-            "literal": win_rate("all social credits over 2n", SPIED, SPIED),
-            "reconciled": win_rate("Undercover credits over 3n", SPIED, 3 * SETTINGS),
+            "literal": win_rate("all social credits over 2n", SPY_GAMES, SPY_GAMES),
+            "reconciled": win_rate("Undercover credits over 3n", SPY_GAMES, 3 * SETTINGS),
         },
         "judgement": both(counted(VOTES, "right ballots")),
         "reasoning": {
@@ -73,8 +73,8 @@ def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
             "reconciled": counted(2 * INTERVIEWS, "right deductions, two predictions as one"),
         },
         "deception": {
-            "literal": summed("games not lost as spy plus a quarter of the wrong guesses provoked", spied, guessed),
-            "reconciled": counted(SPIED, "games not lost as spy"),
+            "literal": summed("games not lost as spy plus a quarter of the wrong guesses provoked", spies, provoked),
+            "reconciled": counted(SPY_GAMES, "games not lost as spy"),
         },
         "self_awareness": {
             "literal": summed("0.6 of the Chameleon share plus the whole Undercover share", *selves),
@@ -104,7 +104,7 @@ def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
     }
 
 
-AVERAGED = ("win_rate", "cost_sharing_cost", "prisoner_score", "public_good_payback")
+NOT_SHARES = ("win_rate", "cost_sharing_cost", "prisoner_score", "public_good_payback")
 """Columns that are not the share of one sample."""
 
 
@@ -129,7 +129,7 @@ def granularity(facts: Facts) -> pd.DataFrame:
     ]
     table = pd.DataFrame(rows).astype({"n": "Int64", "k": "Int64"})
     smallest = table.published.map(lambda text: " ".join(map(str, sizes(as_printed(text), LONGEST)[:6])))
-    return table.assign(other_n=smallest.mask(table.metric.isin(AVERAGED), ""))
+    return table.assign(other_n=smallest.mask(table.metric.isin(NOT_SHARES), ""))
 
 
 @cache
@@ -171,13 +171,16 @@ TESTS = ("fisher", "fisher_games", "paired_least", "paired_most")
 def significance(tested: pd.DataFrame) -> pd.DataFrame:
     """Every pair of Table 4 with two-sided p values, from the reconciled counts of `tested` (`granularity`).
 
-    Decisions are taken as independent. `fisher_games` is the other extreme: all decisions of a game are equal, and only
-    games count. Columns: model, metric, vanilla, enhanced, gain; n, k_vanilla, k_enhanced; counted (both cells are such
-    counts, not only near them); games (GAMES); t (two samples, as the paper may have done), t_least (one-sided, of the
-    pairing that is most favourable to a gain: the smallest p of any t-test), fisher and fisher_games (two samples,
-    exact; the latter of the nearest numbers of games); paired_least and paired_most: the smallest and largest p that
-    McNemar's exact test can have, over all ways to pair the decisions of two players; holm_ of the last four, over a
-    model's seven abilities; all_fisher and all_fisher_games: Holm's correction over all pairs and abilities.
+    Decisions count as independent. `fisher_games` is the other extreme: all decisions of a game are equal, so only games
+    count. Columns:
+    model, metric, vanilla, enhanced, gain, n, k_vanilla, k_enhanced, games (GAMES).
+    counted: both cells are exactly such counts.
+    t: t-test of two samples, as the paper may have computed. t_least: the smallest p of any t-test, one-sided, with the
+    pairing that favours a gain most.
+    fisher: exact test of two samples. fisher_games: the same with the nearest numbers of games.
+    paired_least, paired_most: the smallest and the largest p of McNemar's exact test over all pairings of decisions.
+    holm_NAME: Holm's correction of the last four over a model's seven abilities. all_fisher, all_fisher_games: Holm's
+    correction over all pairs and abilities.
     """
     cells = tested[(tested.table == 4) & (tested.reading == "reconciled") & tested.metric.isin(ABILITIES)]
     enhanced = cells.model.str.endswith(PGM)

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 
 from agon.metrics.interval import RATE, SHARE, ratio_interval
-from agon_papers.tradecraft.facts import LIMIT, LOGGED, MODELS, PERSONAS, Facts
+from agon_papers.tradecraft.facts import LIMIT, LOG_TURNS, MODELS, PERSONAS, Facts
 
 BARS = {"j": MODELS, "k": PERSONAS}
 MEASURES = ("invalid_behaviour", "rejection", "turns")
-SUMMED = {"rejection": 1.0, "turns": 0.5}
+SUM_FACTORS = {"rejection": 1.0, "turns": 0.5}
 """Reconciled: a persona's bar is not the mean of its players but their sum times this factor."""
 
 SHARES = {
@@ -55,7 +55,7 @@ def unlogged(facts: Facts) -> pd.DataFrame:
     """
     table = facts.counts
     won = table.groupby("match").won.transform("any")
-    most = np.where(table.cut, LIMIT - LOGGED, 0)
+    most = np.where(table.cut, LIMIT - LOG_TURNS, 0)
     least = np.where(won & table.cut, 1, most)
     few, many = ((turns + table.seat) // 2 for turns in (least, most))
     return table.assign(least=least, most=most, few=few, many=many)
@@ -78,7 +78,7 @@ def bars(facts: Facts, reading: str) -> pd.DataFrame:
         return measures.assign(statistic="mean")[columns]
     rows = []
     for name, part in by_player(facts).groupby("group"):
-        weights = dict.fromkeys(MEASURES, 1 / len(part)) | (SUMMED if name in PERSONAS else {})
+        weights = dict.fromkeys(MEASURES, 1 / len(part)) | (SUM_FACTORS if name in PERSONAS else {})
         for measure, weight in weights.items():
             rows += [(name, measure, end, weight * part[f"{measure}_{end}"].sum()) for end in ("least", "most")]
     return pd.DataFrame(rows, columns=columns)
@@ -93,7 +93,7 @@ def by_player(facts: Facts) -> pd.DataFrame:
     games.
     """
     table = unlogged(facts)
-    table["short"] = table.turns.mask(table.cut, LOGGED)
+    table["short"] = table.turns.mask(table.cut, LOG_TURNS)
     players = table.groupby(["matchup", "name", "group"], sort=True)
     columns = ["checks", "bad_checks", "bad_proposals", "decisions", "said_reject", "logged", "short"]
     sums = players[[*columns, "least", "most", "few", "many"]].sum().assign(games=players.size())

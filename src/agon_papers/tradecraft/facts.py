@@ -44,7 +44,7 @@ PANELS = {
 """Panel of Figure 4 -> its two players. The caption names groups of three panels. We chose the order within a to c
 and g to i."""
 
-LOGGED = 12
+LOG_TURNS = 12
 """Turns in a log that breaks off."""
 LIMIT = 15
 """The most turns of a game, by default."""
@@ -55,7 +55,7 @@ def group_of(name: str) -> str:
     return next((persona for persona in PERSONAS if persona in name), name)
 
 
-COUNTED = {
+METRIC_PARTS = {
     "invalid_with_checks": ("refused", "turns"),
     "failed_check": ("bad_checks", "turns"),
     "refused_proposal": ("bad_proposals", "turns"),
@@ -110,7 +110,7 @@ class Facts:
         """
         rows = self.seats[self.seats.logged & self.seats.match.isin(self.turns.match)]
         table = rows.astype({"cut": bool, "won": bool}).reset_index(drop=True)
-        return table.assign(logged=table.turns.clip(upper=LOGGED), length=table.turns.mask(table.cut, LIMIT))
+        return table.assign(logged=table.turns.clip(upper=LOG_TURNS), length=table.turns.mask(table.cut, LIMIT))
 
     @cached_property
     def counts(self) -> pd.DataFrame:
@@ -127,9 +127,11 @@ class Facts:
         """
         metrics = trading(self.turns, ["match", "seat"])
         wide = metrics.pivot(index=["match", "seat"], columns="metric", values=["value", "n"])
-        wide = wide.reindex(columns=pd.MultiIndex.from_product([["value", "n"], COUNTED])).fillna(0)
-        columns = {n: wide["n", metric] for metric, (_, n) in COUNTED.items()}
-        columns |= {hits: (wide["value", metric] * wide["n", metric]).round() for metric, (hits, _) in COUNTED.items()}
+        wide = wide.reindex(columns=pd.MultiIndex.from_product([["value", "n"], METRIC_PARTS])).fillna(0)
+        columns = {n: wide["n", metric] for metric, (_, n) in METRIC_PARTS.items()}
+        columns |= {
+            hits: (wide["value", metric] * wide["n", metric]).round() for metric, (hits, _) in METRIC_PARTS.items()
+        }
         tools = {
             "checks": self.calls.tool == "craft_check",
             "said_reject": (self.calls.tool == "decide") & (self.calls.decision == "reject"),

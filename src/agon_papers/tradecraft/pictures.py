@@ -30,11 +30,11 @@ BAR_NOTES = {
 }
 """Panel -> notes below the title."""
 
-LOOKS: tuple[dict[str, Any], ...] = (
+PLAYER_LOOKS: tuple[dict[str, Any], ...] = (
     {"color": COLOURS[1], "ls": "-", "lw": 1.8},
     {"color": COLOURS[2], "ls": "--", "lw": 1.8},
 )
-PRINTED: tuple[dict[str, Any], ...] = ({"marker": "o"}, {"marker": "s"})
+PRINTED_MARKS: tuple[dict[str, Any], ...] = ({"marker": "o"}, {"marker": "s"})
 """Lines show recomputed values and marks printed ones. Dashes and markers, not colour alone, tell two players apart."""
 
 WINS: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -100,10 +100,10 @@ def head_table(facts: Facts) -> pd.DataFrame:
 
 
 @styled
-def pair_radar(table: pd.DataFrame, axes_named: Mapping[str, str], title: str, notes: Sequence[str]) -> Figure:
+def pair_radar(table: pd.DataFrame, axis_names: Mapping[str, str], title: str, notes: Sequence[str]) -> Figure:
     """The scores of two players on one radar (0 to 1), and beside it every value with its interval.
 
-    table: name, dimension, value, low, high, printed, games, n. axes_named: dimension -> name of the axis, in order.
+    table: name, dimension, value, low, high, printed, games, n. axis_names: dimension -> name of the axis, in order.
     notes: lines below the title.
     """
     chart = Figure(figsize=(11.6, 5.7), layout="constrained")
@@ -112,28 +112,28 @@ def pair_radar(table: pd.DataFrame, axes_named: Mapping[str, str], title: str, n
     grid = chart.add_gridspec(1, 2, width_ratios=[1, 1.05])
     radar = chart.add_subplot(grid[0], projection="polar")
     names = list(table.name.unique())
-    _polygons(radar, table, names, axes_named)
+    _polygons(radar, table, names, axis_names)
     values = chart.add_subplot(grid[1])
-    _values(values, table, names, axes_named)
+    _values(values, table, names, axis_names)
     handles, labels = values.get_legend_handles_labels()
     chart.legend(handles, labels, loc="outside lower left", ncols=2, fontsize=9)
     return chart
 
 
-def _polygons(axes: Axes, table: pd.DataFrame, names: Sequence[str], axes_named: Mapping[str, str]) -> None:
+def _polygons(axes: Axes, table: pd.DataFrame, names: Sequence[str], axis_names: Mapping[str, str]) -> None:
     polar: Any = axes
-    angles = np.linspace(0, 2 * np.pi, len(axes_named), endpoint=False)
-    for name, look, mark in zip(names, LOOKS, PRINTED, strict=False):
-        rows = table[table.name == name].set_index("dimension").reindex(list(axes_named))
+    angles = np.linspace(0, 2 * np.pi, len(axis_names), endpoint=False)
+    for name, look, mark in zip(names, PLAYER_LOOKS, PRINTED_MARKS, strict=False):
+        rows = table[table.name == name].set_index("dimension").reindex(list(axis_names))
         polar.plot(np.append(angles, angles[0]), np.append(rows.value, rows.value.iloc[0]), **look)
         polar.plot(angles, rows.printed, ls="", ms=5.5, mfc="white", mec=look["color"], mew=1.4, **mark)
     polar.set_theta_offset(np.pi / 2)
     polar.set_theta_direction(-1)
     polar.set_ylim(0, 1)
     polar.set_yticks([0.25, 0.5, 0.75, 1], ["", "0.5", "", "1"], fontsize=7, color="#555555")
-    polar.set_rlabel_position(180 / len(axes_named))
+    polar.set_rlabel_position(180 / len(axis_names))
     polar.set_xticks(angles, [])
-    for angle, name in zip(angles, axes_named.values(), strict=True):
+    for angle, name in zip(angles, axis_names.values(), strict=True):
         side, height = np.round(np.sin(angle), 6), np.cos(angle)
         across = "center" if abs(side) < 0.1 else "left" if side > 0 else "right"
         polar.text(angle, 1.07, name, fontsize=8.5, ha=across, va="bottom" if height > 0.9 else "center")
@@ -141,9 +141,9 @@ def _polygons(axes: Axes, table: pd.DataFrame, names: Sequence[str], axes_named:
     polar.spines["polar"].set_color("#cccccc")
 
 
-def _values(axes: Axes, table: pd.DataFrame, names: Sequence[str], axes_named: Mapping[str, str]) -> None:
-    order = list(axes_named)
-    for number, (name, look, mark) in enumerate(zip(names, LOOKS, PRINTED, strict=False)):
+def _values(axes: Axes, table: pd.DataFrame, names: Sequence[str], axis_names: Mapping[str, str]) -> None:
+    order = list(axis_names)
+    for number, (name, look, mark) in enumerate(zip(names, PLAYER_LOOKS, PRINTED_MARKS, strict=False)):
         rows = table[table.name == name]
         at = np.array([order.index(dimension) for dimension in rows.dimension]) + (number - 0.5) * 0.34
         games = int(rows.games.max())
@@ -153,7 +153,7 @@ def _values(axes: Axes, table: pd.DataFrame, names: Sequence[str], axes_named: M
         axes.plot([], [], marker="|", ms=10, label=label, **look)
         label = f"{name}, printed (marks)"
         axes.plot(rows.printed, at, ls="", ms=5.5, mfc="white", mec=look["color"], mew=1.4, label=label, **mark)
-    axes.set_yticks(range(len(order)), [axes_named[name] for name in order])
+    axes.set_yticks(range(len(order)), [axis_names[name] for name in order])
     axes.set_ylim(len(order) - 0.4, -0.6)
     axes.set_xlim(0, 1)
     axes.set_xlabel("mean score of the assessor (0 to 1)")
@@ -184,15 +184,15 @@ def bar_figure(panels: Mapping[str, pd.DataFrame], title: str, notes: Sequence[s
 def _bars(axes: Axes, table: pd.DataFrame) -> None:
     """Three bars for a row. The second has an interval, the third bounds."""
     at = np.arange(len(table))
-    edged: dict[str, Any] = {"width": 0.25, "ec": "black", "lw": 0.7}
-    axes.bar(at - 0.27, table.printed, color="#cfcfcf", label="printed", **edged)
+    style: dict[str, Any] = {"width": 0.25, "ec": "black", "lw": 0.7}
+    axes.bar(at - 0.27, table.printed, color="#cfcfcf", label="printed", **style)
     for place, value in zip(at, table.printed, strict=True):
         axes.text(float(place) - 0.27, value, f"{value:.2f}", ha="center", va="bottom", fontsize=8)
-    axes.bar(at, table.value, color=COLOURS[1], label="as Table 1 defines it, 95 % interval over games", **edged)
+    axes.bar(at, table.value, color=COLOURS[1], label="as Table 1 defines it, 95 % interval over games", **style)
     axes.vlines(at, table.low, table.high, color="black", lw=1.4)
     middle, half = (table.least + table.most) / 2, (table.most - table.least) / 2
     label = "as it was done: bounds for turns that are not logged"
-    axes.bar(at + 0.27, middle, color="white", hatch="//", label=label, **edged)
+    axes.bar(at + 0.27, middle, color="white", hatch="//", label=label, **style)
     axes.errorbar(at + 0.27, middle, half, fmt="none", ecolor="black", capsize=4, lw=1.2)
 
 
@@ -234,15 +234,15 @@ def head_figure(table: pd.DataFrame, title: str, unit: str) -> Figure:
 
 
 @styled
-def outcome_figure(table: pd.DataFrame, axes_named: Mapping[str, str], title: str, stressed: Sequence[str]) -> Figure:
+def outcome_figure(table: pd.DataFrame, axis_names: Mapping[str, str], title: str, emphasis: Sequence[str]) -> Figure:
     """Mean scores of winners and losers, and their relative difference with its interval.
 
     table: dimension, source, winners, losers, n_winners, n_losers, delta, low, high, games. Every source has its own
-    mark. stressed: dimensions with an asterisk.
+    mark. emphasis: dimensions with an asterisk.
     """
     chart, (means, deltas) = figure(1, 2, (12.0, 4.9), share=True)
     chart.suptitle(title, fontsize=11.5, x=0.01, ha="left")
-    order = [name for name in axes_named if name in set(table.dimension)]
+    order = [name for name in axis_names if name in set(table.dimension)]
     for number, (source, rows) in enumerate(table.groupby("source", sort=False)):
         at = np.array([order.index(name) for name in rows.dimension]) + (number - 0.5) * 0.3
         line: dict[str, Any] = {"color": COLOURS[number + 1], "ls": ("-", "--")[number]}
@@ -252,7 +252,7 @@ def outcome_figure(table: pd.DataFrame, axes_named: Mapping[str, str], title: st
         means.plot(rows.losers, at, mfc="white", label=f"{source}: losers (empty)", **mark)
         deltas.hlines(at, 100 * rows.low, 100 * rows.high, lw=2, **line)
         deltas.plot(100 * rows.delta, at, **mark)
-    means.set_yticks(range(len(order)), [axes_named[name] + (" *" if name in stressed else "") for name in order])
+    means.set_yticks(range(len(order)), [axis_names[name] + (" *" if name in emphasis else "") for name in order])
     means.set(ylim=(len(order) - 0.4, -0.6), xlim=(0.3, 1), xlabel="mean score of the assessor (0 to 1)")
     n_won, n_lost = (
         " to ".join(map(str, sorted({int(sizes.min()), int(sizes.max())})))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from agon.games.rating import metrics as ratings
-from agon_papers.tradecraft.facts import DIMENSIONS, LOGGED, Facts
+from agon_papers.tradecraft.facts import DIMENSIONS, LOG_TURNS, Facts
 
 PASSES = {2: "second pass", 1: "first pass"}
 """Number of a pass -> its name. The pass that the paper used comes first."""
@@ -28,7 +28,7 @@ def score_table(facts: Facts, passes: Iterable[int] = PASSES, logged_only: bool 
     table = renamed[renamed.repetition.isin(list(passes))].assign(rater="assessor", view="", aspect="")
     seats = facts.seats
     if logged_only:
-        table, seats = table[table.turn <= LOGGED], seats[seats.logged]
+        table, seats = table[table.turn <= LOG_TURNS], seats[seats.logged]
     return table.merge(seats[["match", "seat", "matchup", "name", "group", "against", "won"]], on=["match", "seat"])
 
 
@@ -55,7 +55,7 @@ def ways(facts: Facts, tolerance: float) -> pd.DataFrame:
     for run, name in sorted(PASSES.items()):
         for logged_only in (False, True):
             table = score_table(facts, [run], logged_only)
-            turns = f"1 to {LOGGED} of the 90 logged games" if logged_only else "all, of all games"
+            turns = f"1 to {LOG_TURNS} of the 90 logged games" if logged_only else "all, of all games"
             for pooling in ("turns", "games"):
                 gaps = (ratings.averages(table, PLAYER, pooling).set_index(PLAYER).value - printed(facts)).abs()
                 agree = int((gaps <= tolerance).sum())
@@ -115,7 +115,7 @@ def coverage(facts: Facts) -> pd.DataFrame:
     no log has), nought (the share of 0 among those of turn 13), other (of games without a log).
     """
     table = facts.scores.assign(other=~facts.scores.game.isin(facts.players.match))
-    table["beyond"] = ~table.other & (table.turn > LOGGED)
+    table["beyond"] = ~table.other & (table.turn > LOG_TURNS)
     table["nought"] = table.score.eq(0).astype(float).where(table.beyond)
     table["scored"] = ~table.other & ~table.beyond
     counts = table.groupby("pass").agg({"scored": "sum", "beyond": "sum", "nought": "mean", "other": "sum"})
