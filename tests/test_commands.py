@@ -640,7 +640,7 @@ def test_a_dead_port_is_reported_and_changes_no_recording(project):
     )
     assert code == 3 and len(notes) == 1 and int(notes[0]) < 4
     assert "3 x no connection\n" in out, "why is said in the note already"
-    assert "nobody answers there" in out and "mend base_url in conf/model/server.yaml" in out
+    assert "no server answers" in out and "correct base_url in conf/model/server.yaml" in out
     assert not project.recordings("dead").exists()
 
 

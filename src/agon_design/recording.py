@@ -46,12 +46,12 @@ def record_until(settings: Settings) -> int:
     planned = until.blocks(matches, rule)
     Journal(recording.path.parent, recording.holds).require_none_waiting()
     budget, writer = Budget(**settings["budget"]), Writer(recording, lock_of(name))
-    ledger, failing = Ledger(models, writer, budget, readable=settings["readable"]), FailureNotes(budget.spent)
+    ledger, failing = Ledger(models, writer, budget, readable=settings["readable"]), FailureNotes(budget.costs)
     work = until.record_until(planned, rule, ledger, recording, settings["concurrency"], say=click.echo)
     try:
         answer, halted = asyncio.run(await_with_progress(work, failing.tell))
     finally:
-        writer.close(forgets=True)
+        writer.close(forget_failures=True)
         click.echo(describe_spending(recording, budget, failing.said))
     if halted:
         [(reason, _)] = Counter(map(str, halted)).most_common(1)
