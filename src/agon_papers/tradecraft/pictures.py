@@ -267,7 +267,7 @@ def outcome_figure(table: pd.DataFrame, axis_names: Mapping[str, str], title: st
         for sizes in (table.n_winners, table.n_losers)
     )
     turns = f"Mean scores in {n_won} turns of winners and {n_lost} of losers"
-    games = f"Differences, 95 % intervals over {int(table.games.max())} games (*: higher according to the paper)"
+    games = f"Differences, 95 % intervals over {int(table.games.max())} games (*: named in the paper)"
     deltas.axvline(0, color="black", lw=0.8)
     deltas.set_xlabel("how much higher winners are scored (% of the losers' score)")
     for axes, text in ((means, turns), (deltas, games)):
