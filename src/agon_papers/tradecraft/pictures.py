@@ -1,4 +1,4 @@
-"""Figures 4 to 6 with printed and recomputed numbers: radars, bars, wins of pairs, winners against losers."""
+"""Redraws Figures 4 to 6: printed scores and rates beside the recomputed ones, and who won the games of each pair."""
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations
@@ -21,67 +21,75 @@ MEASURES = {
     "rejection": ("rejection", "decisions", "rejections (per received proposal)"),
     "turns": ("turns", "seats", "turns per game"),
 }
-"""Bar -> (measure of `rates` by the definition of Table 1, what its n counts, unit)."""
+"""Bar -> the measure of `rates` by which Table 1 defines it, what its n counts, and the unit."""
 
-DONE = "As it was done: all craft checks, refused or not, and refused proposals; rejections as spelled;"
+RECONSTRUCTION = (
+    "Hatched: all craft checks and all refused proposals count as invalid; a reply that says reject is a rejection."
+)
 BAR_NOTES = {
-    "j": [DONE, "means over a model's two pairs, an eleventh game of gpt-4o and claude added to the turns of ten"],
-    "k": [DONE, "the sum of rejections over four players, half the sum of their turns"],
+    "j": [
+        RECONSTRUCTION,
+        "Hatched bars are means over a model's two pairs; a game of gpt-4o and claude is added to the turns of ten.",
+    ],
+    "k": [RECONSTRUCTION, "Hatched bars are the sum of rejections over four players, and half the sum of their turns."],
 }
-"""Panel -> notes below the title."""
+"""Notes below the title of Figure 4 j and k: how the authors seem to have counted."""
 
-PLAYER_LOOKS: tuple[dict[str, Any], ...] = (
+LINES: tuple[dict[str, Any], ...] = (
     {"color": COLOURS[1], "ls": "-", "lw": 1.8},
     {"color": COLOURS[2], "ls": "--", "lw": 1.8},
 )
 PRINTED_MARKS: tuple[dict[str, Any], ...] = ({"marker": "o"}, {"marker": "s"})
-"""Lines show recomputed values and marks printed ones. Dashes and markers, not colour alone, tell two players apart."""
+"""Two players differ in dash and marker, not in colour alone. Printed values are marks, recomputed ones lines."""
 
-WINS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("only_one", "won by the first alone", {"fc": COLOURS[1]}),
-    ("only_other", "won by the second alone", {"fc": COLOURS[5], "hatch": "//"}),
+OUTCOMES: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("only_one", "won by the first player alone", {"fc": COLOURS[1]}),
+    ("only_other", "won by the second player alone", {"fc": COLOURS[5], "hatch": "//"}),
     ("both", "won by both", {"fc": COLOURS[3], "hatch": ".."}),
     ("neither", "won by neither", {"fc": "#dddddd"}),
 )
 
 
-# ---- tables ----
+# ---- the tables ----
 
 
 def radar_table(facts: Facts, panel: str) -> pd.DataFrame:
-    """A panel of Figure 4 a to i: matchup, name, dimension, printed, value (reconciled), n, low, high, games."""
+    """A panel of Figure 4 a to i (reconciled reading): matchup, name, dimension, printed, value, n, low, high, games."""
     printed = facts.figure_4[facts.figure_4.panel == panel].rename(columns={"measure": "dimension", "value": "printed"})
     return printed[[*PLAYER, "printed"]].merge(radars(facts, "reconciled"), on=PLAYER)
 
 
 def radar_notes(table: pd.DataFrame, tolerance: float) -> list[str]:
-    """Notes below the title of a radar. `tolerance`: of a printed value."""
-    far = table[(table.value - table.printed).abs() > tolerance + 1e-9]
-    off = ", ".join(f"{row.name} {DIMENSIONS[row.dimension]}" for row in far.itertuples(index=False))
+    """Notes on a radar: sample sizes, and the values that differ from the printed ones by more than `tolerance`."""
+    differences = table[(table.value - table.printed).abs() > tolerance + 1e-9]
+    names = ", ".join(f"{row.name} {DIMENSIONS[row.dimension]}" for row in differences.itertuples(index=False))
     sizes = " to ".join(str(n) for n in sorted({table.n.min(), table.n.max()}))
     return [
-        f"{sizes} scored turns a mark; second pass of the assessor",
-        f"not as printed: {off}" if off else "all values as printed, to the width of reading them off",
+        f"{sizes} scored turns per mark; second pass of the assessor",
+        f"these values differ from the printed ones: {names}"
+        if names
+        else "all values agree with the printed ones, as far as these can be read off the picture",
     ]
 
 
 def bar_panels(facts: Facts, panel: str) -> dict[str, pd.DataFrame]:
     """The three measures of Figure 4 j or k, by their unit.
 
-    Columns: name, printed; value, n, games, low, high (literal); least, most (reconciled); unit (of n).
+    Tables: name, printed; value, n, games, low, high (literal reading); least, most (reconciled reading); unit (of n).
     """
-    defined, as_done = rates(facts).rename(columns={"group": "name"}), bars(facts, "reconciled")
+    literal = rates(facts).rename(columns={"group": "name"})
+    reconciled = bars(facts, "reconciled")
     panels = {}
     for measure, (column, counts, unit) in MEASURES.items():
         rows = facts.figure_4[(facts.figure_4.panel == panel) & (facts.figure_4.measure == measure)]
-        ends = as_done[as_done.measure == measure].pivot(index="name", columns="statistic", values="value")
+        ends = reconciled[reconciled.measure == measure].pivot(index="name", columns="statistic", values="value")
         printed = rows[["name", "value"]].rename(columns={"value": "printed"})
-        panels[unit] = printed.merge(defined[defined.measure == column]).merge(ends, on="name").assign(unit=counts)
+        panels[unit] = printed.merge(literal[literal.measure == column]).merge(ends, on="name").assign(unit=counts)
     return panels
 
 
 def head_table(facts: Facts) -> pd.DataFrame:
-    """Figure 5: `heads` with the numbers of the text (printed), models first."""
+    """Figure 5: `heads` with the results that the text prints, models first."""
     text = facts.text.set_index("key").value
     table, texts = heads(facts), []
     for row in table.itertuples():
@@ -96,15 +104,16 @@ def head_table(facts: Facts) -> pd.DataFrame:
     return table.sort_values(["persona", "matchup"], kind="stable").reset_index(drop=True)
 
 
-# ---- figures ----
+# ---- the figures ----
 
 
 @styled
 def pair_radar(table: pd.DataFrame, axis_names: Mapping[str, str], title: str, notes: Sequence[str]) -> Figure:
-    """The scores of two players on one radar (0 to 1), and beside it every value with its interval.
+    """Two players' scores (0 to 1): a radar, recomputed (lines) and printed (marks), and each value with its interval.
 
-    table: name, dimension, value, low, high, printed, games, n. axis_names: dimension -> name of the axis, in order.
-    notes: lines below the title.
+    `table`: name, dimension, value, low, high, printed, games, n. `axis_names`: dimension -> name of its axis.
+
+    `notes`: lines below the title.
     """
     chart = Figure(figsize=(11.6, 5.7), layout="constrained")
     FigureCanvasAgg(chart)
@@ -123,10 +132,10 @@ def pair_radar(table: pd.DataFrame, axis_names: Mapping[str, str], title: str, n
 def _polygons(axes: Axes, table: pd.DataFrame, names: Sequence[str], axis_names: Mapping[str, str]) -> None:
     polar: Any = axes
     angles = np.linspace(0, 2 * np.pi, len(axis_names), endpoint=False)
-    for name, look, mark in zip(names, PLAYER_LOOKS, PRINTED_MARKS, strict=False):
+    for name, style, mark in zip(names, LINES, PRINTED_MARKS, strict=False):
         rows = table[table.name == name].set_index("dimension").reindex(list(axis_names))
-        polar.plot(np.append(angles, angles[0]), np.append(rows.value, rows.value.iloc[0]), **look)
-        polar.plot(angles, rows.printed, ls="", ms=5.5, mfc="white", mec=look["color"], mew=1.4, **mark)
+        polar.plot(np.append(angles, angles[0]), np.append(rows.value, rows.value.iloc[0]), **style)
+        polar.plot(angles, rows.printed, ls="", ms=5.5, mfc="white", mec=style["color"], mew=1.4, **mark)
     polar.set_theta_offset(np.pi / 2)
     polar.set_theta_direction(-1)
     polar.set_ylim(0, 1)
@@ -143,16 +152,16 @@ def _polygons(axes: Axes, table: pd.DataFrame, names: Sequence[str], axis_names:
 
 def _values(axes: Axes, table: pd.DataFrame, names: Sequence[str], axis_names: Mapping[str, str]) -> None:
     order = list(axis_names)
-    for number, (name, look, mark) in enumerate(zip(names, PLAYER_LOOKS, PRINTED_MARKS, strict=False)):
+    for number, (name, style, mark) in enumerate(zip(names, LINES, PRINTED_MARKS, strict=False)):
         rows = table[table.name == name]
         at = np.array([order.index(dimension) for dimension in rows.dimension]) + (number - 0.5) * 0.34
         games = int(rows.games.max())
-        label = f"{name}, recomputed (lines; right: 95 % interval over {games} game{'s' * (games != 1)})"
-        axes.hlines(at, rows.low, rows.high, color=look["color"], lw=2.2, ls=look["ls"])
-        axes.plot(rows.value, at, ls="", marker="|", ms=10, mew=2.2, color=look["color"])
-        axes.plot([], [], marker="|", ms=10, label=label, **look)
-        label = f"{name}, printed (marks)"
-        axes.plot(rows.printed, at, ls="", ms=5.5, mfc="white", mec=look["color"], mew=1.4, label=label, **mark)
+        label = f"{name}, recomputed (right: 95 % interval over {games} game{'s' * (games != 1)})"
+        axes.hlines(at, rows.low, rows.high, color=style["color"], lw=2.2, ls=style["ls"])
+        axes.plot(rows.value, at, ls="", marker="|", ms=10, mew=2.2, color=style["color"])
+        axes.plot([], [], marker="|", ms=10, label=label, **style)
+        label = f"{name}, printed"
+        axes.plot(rows.printed, at, ls="", ms=5.5, mfc="white", mec=style["color"], mew=1.4, label=label, **mark)
     axes.set_yticks(range(len(order)), [axis_names[name] for name in order])
     axes.set_ylim(len(order) - 0.4, -0.6)
     axes.set_xlim(0, 1)
@@ -162,9 +171,9 @@ def _values(axes: Axes, table: pd.DataFrame, names: Sequence[str], axis_names: M
 
 @styled
 def bar_figure(panels: Mapping[str, pd.DataFrame], title: str, notes: Sequence[str]) -> Figure:
-    """A panel for every measure: printed bars, bars by the printed definition, and bars by the reconciled one.
+    """A panel for every measure: printed bars, bars by the printed definition, and as the authors seem to have counted.
 
-    panels: unit -> table with the columns of `bar_panels`.
+    `panels`: unit -> table: name, n, unit (of n), games, printed, value, low, high (as defined), least, most (as counted).
     """
     chart, places = figure(1, len(panels), (12.4, 4.9))
     chart.suptitle("\n".join([title, *notes]), fontsize=11, x=0.01, ha="left")
@@ -182,32 +191,31 @@ def bar_figure(panels: Mapping[str, pd.DataFrame], title: str, notes: Sequence[s
 
 
 def _bars(axes: Axes, table: pd.DataFrame) -> None:
-    """Three bars for a row. The second has an interval, the third bounds."""
+    """Three bars for each row, with the interval of the second and the bounds of the third."""
     at = np.arange(len(table))
-    style: dict[str, Any] = {"width": 0.25, "ec": "black", "lw": 0.7}
-    axes.bar(at - 0.27, table.printed, color="#cfcfcf", label="printed", **style)
+    edge: dict[str, Any] = {"width": 0.25, "ec": "black", "lw": 0.7}
+    axes.bar(at - 0.27, table.printed, color="#cfcfcf", label="printed", **edge)
     for place, value in zip(at, table.printed, strict=True):
         axes.text(float(place) - 0.27, value, f"{value:.2f}", ha="center", va="bottom", fontsize=8)
-    axes.bar(at, table.value, color=COLOURS[1], label="as Table 1 defines it, 95 % interval over games", **style)
+    axes.bar(
+        at, table.value, color=COLOURS[1], label="recomputed as Table 1 defines it (95 % interval over games)", **edge
+    )
     axes.vlines(at, table.low, table.high, color="black", lw=1.4)
     middle, half = (table.least + table.most) / 2, (table.most - table.least) / 2
-    label = "as it was done: bounds for turns that are not logged"
-    axes.bar(at + 0.27, middle, color="white", hatch="//", label=label, **style)
+    label = "as the authors seem to have counted (bounds for turns that are not logged)"
+    axes.bar(at + 0.27, middle, color="white", hatch="//", label=label, **edge)
     axes.errorbar(at + 0.27, middle, half, fmt="none", ecolor="black", capsize=4, lw=1.2)
 
 
 @styled
 def head_figure(table: pd.DataFrame, title: str, unit: str) -> Figure:
-    """The games of every pair by winner.
-
-    table: one, other, games, only_one, only_other, both, neither, printed (a text, perhaps empty).
-    """
+    """Games of each pair by winner. `table`: one, other, only_one, only_other, both, neither, printed (a text)."""
     chart, (axes,) = figure(1, 1, (11.4, 1.9 + 0.46 * len(table)))
     rows = np.arange(len(table))
     start = np.zeros(len(table))
-    for column, label, look in WINS:
+    for column, label, style in OUTCOMES:
         counts = table[column].to_numpy()
-        axes.barh(rows, counts, left=start, height=0.62, ec="black", lw=0.7, label=label, **look)
+        axes.barh(rows, counts, left=start, height=0.62, ec="black", lw=0.7, label=label, **style)
         for row, (offset, count) in enumerate(zip(start, counts, strict=True)):
             if count:
                 axes.text(
@@ -228,17 +236,17 @@ def head_figure(table: pd.DataFrame, title: str, unit: str) -> Figure:
     axes.set_xticks(range(0, int(start.max()) + 1, 2))
     axes.set_xlabel(unit)
     axes.set_title(title, loc="left")
-    handles: list[Any] = [Patch(ec="black", lw=0.7, **look) for _, _, look in WINS]
-    chart.legend(handles, [label for _, label, _ in WINS], loc="outside lower left", ncols=4, fontsize=9)
+    handles: list[Any] = [Patch(ec="black", lw=0.7, **style) for _, _, style in OUTCOMES]
+    chart.legend(handles, [label for _, label, _ in OUTCOMES], loc="outside lower left", ncols=4, fontsize=9)
     return chart
 
 
 @styled
-def outcome_figure(table: pd.DataFrame, axis_names: Mapping[str, str], title: str, emphasis: Sequence[str]) -> Figure:
-    """Mean scores of winners and losers, and their relative difference with its interval.
+def outcome_figure(table: pd.DataFrame, axis_names: Mapping[str, str], title: str, starred: Sequence[str]) -> Figure:
+    """Winners against losers: mean scores of both, and their relative difference with its interval.
 
-    table: dimension, source, winners, losers, n_winners, n_losers, delta, low, high, games. Every source has its own
-    mark. emphasis: dimensions with an asterisk.
+    `table`: dimension, source, winners, losers, n_winners, n_losers, delta, low, high, games; a mark per
+    source. Dimensions in `starred` get an asterisk.
     """
     chart, (means, deltas) = figure(1, 2, (12.0, 4.9), share=True)
     chart.suptitle(title, fontsize=11.5, x=0.01, ha="left")
@@ -252,16 +260,16 @@ def outcome_figure(table: pd.DataFrame, axis_names: Mapping[str, str], title: st
         means.plot(rows.losers, at, mfc="white", label=f"{source}: losers (empty)", **mark)
         deltas.hlines(at, 100 * rows.low, 100 * rows.high, lw=2, **line)
         deltas.plot(100 * rows.delta, at, **mark)
-    means.set_yticks(range(len(order)), [axis_names[name] + (" *" if name in emphasis else "") for name in order])
+    means.set_yticks(range(len(order)), [axis_names[name] + (" *" if name in starred else "") for name in order])
     means.set(ylim=(len(order) - 0.4, -0.6), xlim=(0.3, 1), xlabel="mean score of the assessor (0 to 1)")
     n_won, n_lost = (
         " to ".join(map(str, sorted({int(sizes.min()), int(sizes.max())})))
         for sizes in (table.n_winners, table.n_losers)
     )
-    turns = f"{n_won} turns of winners, {n_lost} of losers"
-    games = f"with 95 % intervals over {int(table.games.max())} games; *: named by the paper as higher"
+    turns = f"Mean scores in {n_won} turns of winners and {n_lost} of losers"
+    games = f"Differences, 95 % intervals over {int(table.games.max())} games (*: named in the paper)"
     deltas.axvline(0, color="black", lw=0.8)
-    deltas.set_xlabel("winners over losers, difference in percent of the losers' score")
+    deltas.set_xlabel("how much higher winners are scored (% of the losers' score)")
     for axes, text in ((means, turns), (deltas, games)):
         axes.set_title(text, loc="left", fontsize=10)
         axes.grid(axis="x", lw=0.4, color="#dddddd")
