@@ -77,7 +77,7 @@ class Raters:
                 made = Sheet(games, name, folder, dimensions or raters.STUDIED)
                 self.desk._sheets[name, LOGS] = made
         routes = [*web.routes, *family_pages.routes({"annotate": self.desk})]
-        app = Starlette(routes=routes, exception_handlers={web.NoPage: web.refused})
+        app = Starlette(routes=routes, exception_handlers={web.NoPage: web.show_refusal})
         app.state.links = ()
         self.client = TestClient(app)
 

@@ -163,7 +163,7 @@ def test_an_address_without_a_slash_is_no_page(tmp_path, short, caplog):
 
 def test_pages_of_a_notebook_may_be_shown_in_a_frame(tmp_path, short):
     async def check():
-        async with serving(tmp_path, framed=True) as (_, path, _, port):
+        async with serving(tmp_path, frameable=True) as (_, path, _, port):
             headers = (await asked(port, path)).headers
             assert "frame-ancestors *" in headers["Content-Security-Policy"] and "X-Frame-Options" not in headers
 
@@ -293,8 +293,8 @@ def test_what_is_no_form_of_a_page_changes_nothing(tmp_path, short, caplog):
                 assert (await asked(port, path, "POST", body, **FORM)).status_code in (303, 400, 422)
             assert (await asked(port, path, "POST", "{}", Content_Type="application/json")).status_code == 415
             assert (await asked(port, f"/watch?table={place.id}", "POST", "form=answer", **FORM)).status_code == 405
-            assert place.steps == 0 and not place.given and place.store.answer(place.id, 0, 0) is None
-            other = f"/seat?key={hall.keys.of('seat', place.id, 1)}"
+            assert place.steps == 0 and not place.last_answers and place.store.answer(place.id, 0, 0) is None
+            other = f"/seat?key={hall.keys.key_of('seat', place.id, 1)}"
             await asked(port, other, "POST", "form=sit&name=Mallory", **FORM)
             assert place.store.people(place.id)[1].name == "Bo"
 
@@ -337,17 +337,17 @@ def test_a_fault_tells_a_browser_no_more_than_that_there_was_one(tmp_path, short
 
 
 def test_guesses_are_counted_by_address_and_in_all(monkeypatch):
-    monkeypatch.setattr(Password, "_hashed", lambda self, password: password.encode())
+    monkeypatch.setattr(Password, "_digest", lambda self, password: password.encode())
 
     async def check():
         password, now = Password(PASSWORD), [1000.0]
         monkeypatch.setattr(access, "monotonic", lambda: now[0])
         for _ in range(20):
             assert not password.wait("a")
-            await password.entered(PASSWORD, "a")  # right ones cost nothing
+            await password.enter(PASSWORD, "a")  # right ones cost nothing
         guessed = 0
         while not password.wait("a"):
-            assert await password.entered("x", "a") is None
+            assert await password.enter("x", "a") is None
             guessed += 1
         assert 10 <= guessed <= 11
         assert 1 <= password.wait("a") <= 10 and not password.wait("b")
@@ -355,7 +355,7 @@ def test_guesses_are_counted_by_address_and_in_all(monkeypatch):
         assert not password.wait("a")
         for number in range(1000):
             if not password.wait(f"from {number}"):
-                await password.entered("x", f"from {number}")
+                await password.enter("x", f"from {number}")
                 guessed += 1
         assert guessed < 80 and password.wait("new")
         now[0] += 100
@@ -368,7 +368,7 @@ def test_a_password_is_asked_for_again_after_some_days(monkeypatch):
     async def check():
         password, now = Password(PASSWORD, days=2), [1000.0]
         monkeypatch.setattr(access, "monotonic", lambda: now[0])
-        token = await password.entered(PASSWORD, "a")
+        token = await password.enter(PASSWORD, "a")
         now[0] += 2 * 86400 - 1
         assert password.knows(token)
         now[0] += 1
@@ -382,7 +382,7 @@ def test_links_hold_for_some_days_and_then_say_whom_to_ask(tmp_path, short, capl
     async def check():
         async with serving(tmp_path, password=password) as (place, path, made, port):
             seat, watch = (path, path.replace("?", "/~events?")), f"/watch?table={place.id}"
-            host = f"/host?key={made.keys.of('host', place.id)}"
+            host = f"/host?key={made.keys.key_of('host', place.id)}"
             assert made.days == 30 and (await asked(port, path)).status_code == 200
             place.row = place.row._replace(made=place.row.made - 30 * 86400)
             for link in (*seat, *([watch] if password else [])):
@@ -509,7 +509,7 @@ def test_a_table_is_made_once_however_often_its_form_is_sent(tmp_path, short):
 
 
 def test_who_speaks_first_is_asked_where_a_setting_has_openings():
-    assert [name for name in new_table.offered() if new_table.opens(name)] == [
+    assert [name for name in new_table.games_on_offer() if new_table.has_setting_openings(name)] == [
         "chameleon",
         "cost_sharing",
         "undercover",

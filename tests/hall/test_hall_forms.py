@@ -37,8 +37,8 @@ class Widget:
     @property
     def value(self):
         if hasattr(self.thing, "chosen"):
-            return self.thing.chosen(self.sheet.entered)
-        return self.sheet.entered.get(self.thing.key, self.thing.value)
+            return self.thing.chosen(self.sheet.entries)
+        return self.sheet.entries.get(self.thing.key, self.thing.value)
 
     @value.setter
     def value(self, value):
@@ -55,7 +55,7 @@ class Sheet:
 
     def __init__(self, view, answer="", aids=None):
         self.view, self.made = view, partial(forms.answer_form, Scene(view, aids=aids))
-        self.sent, self.answer, self.why, self.entered = [], answer, "", {}
+        self.sent, self.answer, self.why, self.entries = [], answer, "", {}
 
     def _wire(self, **more):
         """What a browser sends of all fields."""
@@ -73,19 +73,19 @@ class Sheet:
         chosen = value if isinstance(thing, TickField) else [value]
         labels = [label for label, each in getattr(thing, "options", {}).items() if each in chosen]
         sent[thing.key] = labels if isinstance(thing, ListField) else [str(value)]
-        self.entered = forms.press(self.made, self.entered, wire(sent)).entered
+        self.entries = forms.press(self.made, self.entries, wire(sent)).entries
 
     @property
     def widgets(self):
-        return [Widget(self, each) for each in forms._all(self.made(self.entered)) if not isinstance(each, str)]
+        return [Widget(self, each) for each in forms._all(self.made(self.entries)) if not isinstance(each, str)]
 
     def labelled(self, start):
         return next(each for each in self.widgets if each.label.startswith(start))
 
     def press(self, name):
         button = self.labelled(name).thing
-        pressed = forms.press(self.made, self.entered, wire(self._wire(press=[button.key or button.label])))
-        self.entered, self.why = pressed.entered, pressed.why
+        pressed = forms.press(self.made, self.entries, wire(self._wire(press=[button.key or button.label])))
+        self.entries, self.why = pressed.entries, pressed.why
         if pressed.actions is not None:
             assert all(each in self.view.legal for each in pressed.actions)
             self.sent.append(pressed.actions)
@@ -99,7 +99,7 @@ class Sheet:
 
     @property
     def drawn(self):
-        return forms.draw(self.made, self.entered, "answer", "0", self.why)
+        return forms.draw(self.made, self.entries, "answer", "0", self.why)
 
     @property
     def html(self):
@@ -109,7 +109,7 @@ class Sheet:
     @property
     def todo(self):
         """The crafts of a workshop."""
-        return self.entered.get("todo", ())
+        return self.entries.get("todo", ())
 
     def boxes(self):
         """The fields for what goes into a craft, by item."""
@@ -463,7 +463,7 @@ def test_lines_end_as_everywhere_else_and_what_was_not_sent_stays():
     view = in_space(Text(500))
     made = partial(forms.answer_form, Scene(view))
     assert parse_form("answer=a%0D%0Ab&press=") == Sent({"answer": "a\nb", "press": ""})
-    assert forms.press(made, {"answer": "kept"}, wire({"press": [""]})).entered == {"answer": "kept"}
+    assert forms.press(made, {"answer": "kept"}, wire({"press": [""]})).entries == {"answer": "kept"}
     assert forms.press(made, {}, wire({"press": ["no such button"], "answer": ["x"]})) == ({"answer": "x"}, "", None)
     assert forms.press(made, {}, wire({"no such field": ["x"], "press": ["Send"], "answer": ["x"]})).actions == ["x"]
 

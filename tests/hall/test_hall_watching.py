@@ -157,13 +157,13 @@ def test_ratings_are_watched_too(tmp_path):
 @pytest.mark.parametrize("name", ["chameleon", "tradecraft", "public_goods", "pd"])
 def test_a_place_shows_what_a_seat_had_seen_before_it_and_nothing_else(tmp_path, name):
     done, turns = played(FAMILIES[name])
-    made, watched = page(tmp_path, turns), watching_match.Watched(turns, tmp_path / "file0.parquet")
+    made, record = page(tmp_path, turns), watching_match.MatchRecord(turns, tmp_path / "file0.parquet")
     asked = turns.legal.notna()
     for view, turn, seat in zip(done.views, turns.turn, turns.seat, strict=True):
         if not asked[(turns.turn == turn) & (turns.seat == seat)].all():
             continue
-        (own,) = lines([view], watched.names)
-        told = watched.history(turn - 1, seat)
+        (own,) = lines([view], record.names)
+        told = record.history(turn - 1, seat)
         assert [each.words for each in told] == own
         shown = re.findall(r"<li>(.*?)</li>", made.to(step=turn, seat=seat).facts, re.DOTALL)
         assert [each.removeprefix(NEW) for each in shown] == [text(each) for each in own]
@@ -172,11 +172,11 @@ def test_a_place_shows_what_a_seat_had_seen_before_it_and_nothing_else(tmp_path,
 
 def test_new_is_what_was_not_known_at_the_step_before(tmp_path):
     write_games(TABLE, tmp_path / "turns.parquet")
-    watched = watching_match.Watched(played(CLUES)[1], tmp_path / "turns.parquet")
+    record = watching_match.MatchRecord(played(CLUES)[1], tmp_path / "turns.parquet")
     for seat in (*range(3), PUBLIC):
         known = 0
-        for place in range(watched.places):
-            told = watched.history(place, seat)
+        for place in range(record.places):
+            told = record.history(place, seat)
             assert [each.new for each in told] == [False] * known + [True] * (len(told) - known)
             known = len(told)
 

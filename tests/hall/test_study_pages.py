@@ -25,11 +25,11 @@ from agon.conf import load
 from agon.games.html import as_text
 from agon.loop import start_match
 from agon.turns import read
-from agon_hall import Refused, access, study_pages, tables, web
+from agon_hall import Refusal, access, study_pages, tables, web
 from agon_hall.protocol import Study, cells, match_id, study, words_of
 from agon_hall.rehearsal import checks, rehearse
-from agon_hall.rules import OWN, RULES, rules_text
-from agon_hall.server import Server, listening
+from agon_hall.rules import OWN_RULES, RULES, rules_text
+from agon_hall.server import Server, open_socket
 from agon_hall.session import Session
 from agon_hall.store import Blocked, Store
 from agon_hall.study_pages import monitor_context, rules_of
@@ -60,9 +60,9 @@ def test_people_and_models_read_one_text(name):
             prompt = sections(
                 prompts(template_of(view.rules), STYLE).system(view._replace(legal=views[min(views)].legal))
             )
-            told = [f"{head} {text}" for head, text in prompt.items() if head in ("", *RULES, *OWN)]
+            told = [f"{head} {text}" for head, text in prompt.items() if head in ("", *RULES, *OWN_RULES)]
             assert words(" ".join(told).lower()) == words(as_text(rules_text(view, game, state)).lower())
-            assert set(prompt) - {"", *RULES, *OWN} <= {"how to answer", "tools"}
+            assert set(prompt) - {"", *RULES, *OWN_RULES} <= {"how to answer", "tools"}
         before = words(as_text(rules_of(cell)))
         public = [word for head in ("", "rules") for word in words(prompt[head])]
         assert [word for word in before if word in public][-50:] == public[-50:]
@@ -105,7 +105,7 @@ def walking(tmp_path, walk, password="", **changes):
 
     async def go():
         hall = Hall(tmp_path)
-        server = Server(hall, listening(), password=password)
+        server = Server(hall, open_socket(), password=password)
         server.studies.sessions["own"] = Session(hall, msgspec.convert(FILE | changes, Study))
         serving = asyncio.create_task(server.run_here())
         try:
@@ -170,7 +170,7 @@ def test_nobody_fills_a_study_from_one_place_in_a_moment(tmp_path, monkeypatch):
     monkeypatch.setattr(access, "monotonic", lambda: now[0])
 
     async def walk(client, session):
-        most, pause = access.COMERS
+        most, pause = access.NEWCOMERS
         came = [(await client.get(f"/join/own?pid={number}")).status_code for number in range(most + 3)]
         assert came.count(200) == len(session.states) == most + 1 and came[-2:] == [429, 429]
         assert (await client.get("/join/own?pid=1")).status_code == 200  # who has come before may come again
@@ -235,7 +235,7 @@ def test_what_people_write_is_text_and_faults_are_said_and_kept(tmp_path):
         assert page.status_code == 200 and "&lt;b&gt;bold" in page.text and "<b>bold" not in page.text
         assert "which was not your doing" in page.text
         page = await client.post(at, data={"do": "survey", "0": "so", "1": "a"})
-        assert "DONE" in page.text and "3.00 GBP" in page.text and session.states[who].failed == ("Who is it?",)
+        assert "DONE" in page.text and "3.00 GBP" in page.text and session.states[who].failed_checks == ("Who is it?",)
         kinds = [(kind, detail.get("what")) for _, _, kind, detail in session.hall.store.events("own")]
         assert kinds.count(("noted", "refused")) == 2
 
@@ -304,7 +304,7 @@ def sentences():
     for name in MODULES:
         for node in ast.walk(ast.parse((HALL / name).read_text(encoding="utf-8"))):
             match node:
-                case ast.Call(ast.Name("Refused") | ast.Attribute(attr="say"), [ast.Constant(str(words)), *_]):
+                case ast.Call(ast.Name("Refusal") | ast.Attribute(attr="say"), [ast.Constant(str(words)), *_]):
                     collected.add(words)
                 case ast.Assign([ast.Name(name)], ast.Dict(values=values)) if name in SENTENCES:
                     collected |= {value.value for value in values if isinstance(value.value, str)}
@@ -344,7 +344,7 @@ def test_a_cell_that_is_gone_from_the_file_strands_nobody(tmp_path):
         assert "Please wait for another participant." in (await client.post(at, data={"do": "quiz", "0": "b"})).text
         since = session.states[who].since
         session.clock = lambda: since + 61
-        session.saw(who)
+        session.mark_presence(who)
         session.tick()
         assert "Nobody else came while you waited." in (await client.get(at)).text
 
@@ -383,8 +383,8 @@ def test_a_wrong_answer_is_shown_by_a_page_that_can_be_read_again(tmp_path):
         for _ in range(2):
             page = (await client.get(at)).text
             assert "This is not right." in page and re.search(r'value="a" checked', page)
-        (untaken,) = session.rejected.values()
-        assert untaken.given == {"0": "a", "1": "", "2": ""}
+        (rejection,) = session.rejections.values()
+        assert rejection.answers == {"0": "a", "1": "", "2": ""}
         await client.post(at, data={"do": "quiz", "0": "b"})
         assert "This is not right." not in (await client.get(at)).text
 
@@ -415,7 +415,7 @@ def test_what_cannot_be_kept_or_run_is_not_called_a_wrong_link(tmp_path, monkeyp
 
 def hall_events(folder):
     """All that has happened in the study, beside a server."""
-    store = Store(folder, reads=True)
+    store = Store(folder, read_only=True)
     try:
         return store.events("own")
     finally:
@@ -456,11 +456,11 @@ def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, 
             with pytest.raises(AgonError):
                 studies.session("own")
             await asyncio.sleep(0.1)
-            assert not studies.sessions and not hall.taken_up  # nothing is left of those that could not be made
+            assert not studies.sessions and not hall.table_listeners  # nothing is left of those that could not be made
             for table in hall.tables.values():
-                assert table.held and not table.questions and not table.running
+                assert table.on_hold and not table.questions and not table.running
                 assert "The study cannot go on just now." in seat_parts(table, 0)["status"]
-                with pytest.raises(Refused):
+                with pytest.raises(Refusal):
                     table.go_on()
             assert bool(hall.tables) == (lost == "the study's file")
         assert hall.store.tables()[0].status == "playing" and hall_events(tmp_path) == happened
@@ -468,7 +468,7 @@ def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, 
         await comes(lambda: studies.sessions, "a session, now that the file is mended: nobody has to do anything")
         session, (table,) = studies.sessions["own"], hall.tables.values()
         await settled(table)
-        assert not table.held and table.questions and table.terms.stand_in.agent == "tit_for_tat"
+        assert not table.on_hold and table.questions and table.terms.stand_in.agent == "tit_for_tat"
         assert {session.states[who].stage for who in people} == {"match"}
         await hall.close()
 
@@ -502,7 +502,7 @@ def test_of_a_study_with_one_match_that_cannot_go_on_none_does(tmp_path, short, 
             studies = study_pages.Studies(hall, asyncio.Event())
             (table,) = hall.tables.values()
             await asyncio.sleep(0.1)
-            assert table.held and not table.running and not studies.sessions and not hall.taken_up
+            assert table.on_hold and not table.running and not studies.sessions and not hall.table_listeners
         await hall.close()
 
     asyncio.run(go())

@@ -20,7 +20,7 @@ from patience import LONG, comes
 from agon import ROOT, AgonError
 from agon.plan import plan
 from agon.turns import read
-from agon_hall import Refused, protocol, study_pages, tables
+from agon_hall import Refusal, protocol, study_pages, tables
 from agon_hall.gather import gather
 from agon_hall.links import participant_in
 from agon_hall.people import DRAFTS, LETTERS
@@ -29,7 +29,7 @@ from agon_hall.seat import submit
 from agon_hall.session import Session
 from agon_hall.study import (
     BEFORE,
-    NOTED,
+    NOTE,
     WHY,
     Event,
     State,
@@ -156,7 +156,9 @@ def test_the_whole_way_ends_with_a_code():
     for at, (kind, detail, stage) in enumerate(steps):
         state = next_state(own, state, Event("p", float(at), kind, detail))
         assert (state.stage, state.since) == (stage, at if kind != "answered" or stage != "quiz" else 2)
-    assert ending(own, state) == "complete" and earned(own, state) == (2, 1.2) and state.failed == ("Who is it?",)
+    assert (
+        ending(own, state) == "complete" and earned(own, state) == (2, 1.2) and state.failed_checks == ("Who is it?",)
+    )
 
 
 KINDS = [
@@ -171,7 +173,7 @@ KINDS = [
     "dropped",
     "withdrew",
     "left",
-    NOTED,
+    NOTE,
 ]
 DETAIL = {
     "cell": "two", "right": st.booleans(), "table": "t", "match": "m", "seat": 1, "failed": (), "answers": {},
@@ -189,7 +191,7 @@ def test_whatever_comes_in_whatever_order_ends_are_final_and_said(happening):
         before = state
         try:
             state = next_state(own, state, Event("p", float(at), kind, detail))
-        except Refused:
+        except Refusal:
             assert state is before
         if before.stage in ("out", "debrief"):
             assert state == before
@@ -249,7 +251,7 @@ def test_platforms_tell_people_apart_by_their_own_names():
     assert participant_in({"x": "1"}) is None
     assert participant_in({"participant": "a.b+c@example.org"}) == ("link", "a.b+c@example.org")
     for pid in ("x" * 101, "=1+1", "@SUM(A1)", "+1", "<b>", "a\nb", "\u202ea", "a\0"):
-        with pytest.raises(Refused, match="not whole"):
+        with pytest.raises(Refusal, match="not whole"):
             participant_in({"pid": pid})
 
 
@@ -258,7 +260,7 @@ def test_a_file_that_was_changed_while_people_were_there_is_named():
     happened = [("arrived", {}), ("consented", {"cell": "two"}), ("read", {}), ("answered", {"right": True})]
     with pytest.raises(AgonError, match="at stage lobby has `answered`") as error:
         fold_events(own, [Event("p", 0.0, *each) for each in happened])
-    assert not isinstance(error.value, Refused)
+    assert not isinstance(error.value, Refusal)
 
 
 # --- under way
@@ -326,7 +328,7 @@ async def plays(place, *people, most=1000):
         if not open_:
             return
         for who in open_:
-            place.saw(who)
+            place.mark_presence(who)
             table, seat = place.table(who), place.states[who].seat
             if (question := table.questions.get(seat)) is not None:
                 table.answer(seat, question.number, [question.view.legal.example(Random(f"{who}/{question.number}"))])
@@ -402,8 +404,8 @@ def test_who_withdraws_after_the_match_has_left_nobody(tmp_path, short):
             state = place.states[people[0]]
             assert earned(place.study, state).show_up == 2 and place.code(people[0]) == "DONE"  # and is paid
             counted = study_pages.monitor_context(place)
-            assert counted["ended"]["two"] == counted["under_way"]["two"] == 1
-            assert not counted["before"]["two"] and not counted["left"]["two"]
+            assert counted["complete"]["two"] == counted["under_way"]["two"] == 1
+            assert not counted["before"]["two"] and not counted["leavers"]["two"]
 
     run(go())
     with pytest.MonkeyPatch.context() as patch:
@@ -435,7 +437,11 @@ def test_a_link_opened_twice_is_one_participant_also_after_a_restart(tmp_path, s
             assert place.join("link", "a") == who and len(place.states) == 1 and place.join("mturk", "a") != who
             key, cell = place.key(who), place.states[who].cell
         async with session(tmp_path, clock, **ONE) as place:
-            assert place.join("link", "a") == who and place.opened(key) == who and place.opened(key[:-1] + "x") is None
+            assert (
+                place.join("link", "a") == who
+                and place.participant_of(key) == who
+                and place.participant_of(key[:-1] + "x") is None
+            )
             assert place.states[who].stage == "quiz" and place.states[who].cell == cell
 
     run(go())
@@ -447,11 +453,11 @@ def test_who_finds_nobody_is_paid_and_goes(tmp_path, short):
         async with session(tmp_path, clock, **TWO) as place:
             who = goes(place, "a")
             clock.now += 59
-            place.saw(who)
+            place.mark_presence(who)
             place.tick()
             assert place.states[who].stage == "lobby"
             clock.now += 2
-            place.saw(who)
+            place.mark_presence(who)
             place.tick()
             assert place.states[who].why == "unmatched" and re.fullmatch(r"[0-9A-F]{10}", place.code(who))
             assert assign_cell(place.study, list(place.cells.values()), place.states) == "two"
@@ -470,7 +476,7 @@ def test_who_closes_every_page_makes_room_before_the_match(tmp_path, short):
             clock.now += 900
             place.tick()
             assert place.states[who].why == "left" and place.code(who) is None
-            with pytest.raises(Refused, match="This is over"):
+            with pytest.raises(Refusal, match="This is over"):
                 place.do(who, "answered", right=True)
 
     run(go())
@@ -485,7 +491,7 @@ def test_a_dropout_does_not_ruin_the_partner(tmp_path, short, then):
             place.tick()
             await asyncio.sleep(0)
             clock.now += 31
-            place.saw(stays)
+            place.mark_presence(stays)
             place.tick()
             assert place.states[leaves].why == "dropped" and place.code(leaves) is None
             await plays(place, stays)
@@ -511,7 +517,7 @@ def test_a_person_out_of_a_match_reads_why(tmp_path, short):
             await asyncio.sleep(0)
             table, seat = place.table(late), place.states[late].seat
             assert "data-go" not in seat_parts(table, seat)["first"]
-            table.terms.dropped(seat)
+            table.terms.drop(seat)
             shown, other = seat_parts(table, seat), seat_parts(table, place.states[stays].seat)
             assert table.status == "playing" and f'data-go="{place.at(late)}"' in shown["first"]
             assert "You are out of the match" in shown["status"] and "Waiting for" not in shown["status"]
@@ -532,7 +538,7 @@ def test_the_others_are_told_who_has_left_unless_the_study_says_no(tmp_path, sho
             other = place.states[stays].seat
             assert "No longer" not in seat_parts(table, other)["status"]
             shown = []
-            table.watching.add(lambda: shown.append(seat_parts(table, other)["status"]))
+            table.watchers.add(lambda: shown.append(seat_parts(table, other)["status"]))
             place.do(leaves, "withdrew")
             said = f"No longer in the match: {table.players[seat]}. A program plays on there."
             assert (said in shown[-1]) == told  # at once, whoever has the turn
@@ -546,16 +552,16 @@ def test_nobody_is_matched_with_somebody_whose_page_is_closed(tmp_path, short):
         clock = Clock()
         async with session(tmp_path, clock, **TWO) as place:
             left, waits = goes(place, "a"), goes(place, "b")
-            place.saw(left, 1)
-            place.saw(left, -1)
-            place.saw(waits, 1)
+            place.mark_presence(left, 1)
+            place.mark_presence(left, -1)
+            place.mark_presence(waits, 1)
             place.tick()
             assert place.states[waits].stage == "lobby"
         async with session(tmp_path, clock, **TWO) as place:  # nor with whom nobody has seen since the server began
-            place.saw(waits, 1)
+            place.mark_presence(waits, 1)
             place.tick()
             assert place.states[waits].stage == "lobby"
-            place.saw(left)  # the page is read again
+            place.mark_presence(left)  # the page is read again
             place.tick()
             assert {place.states[who].stage for who in (left, waits)} == {"match"}
 
@@ -569,16 +575,18 @@ def test_a_match_that_all_left_makes_room_on_the_monitor(tmp_path, short):
             place.tick()
             first = [who for who in people if place.states[who].match == place.states[people[0]].match]
             assert (
-                study_pages.monitor_context(place)["taken"]["two"] == 4 and place.states[goes(place, "e")].why == "full"
+                study_pages.monitor_context(place)["places"]["two"] == 4
+                and place.states[goes(place, "e")].why == "full"
             )
             place.do(first[0], "withdrew")
             assert (
-                study_pages.monitor_context(place)["taken"]["two"] == 4 and place.states[goes(place, "f")].why == "full"
+                study_pages.monitor_context(place)["places"]["two"] == 4
+                and place.states[goes(place, "f")].why == "full"
             )
             place.do(first[1], "withdrew")
             assert (
-                study_pages.monitor_context(place)["taken"]["two"] == 2
-                and study_pages.monitor_context(place)["left"]["two"] == 2
+                study_pages.monitor_context(place)["places"]["two"] == 2
+                and study_pages.monitor_context(place)["leavers"]["two"] == 2
             )
             others = [goes(place, name) for name in "gh"]
             place.tick()
@@ -691,10 +699,10 @@ def test_a_person_who_left_during_a_full_disk_is_not_awaited(tmp_path, short, mo
             table, seat = place.table(leaves), place.states[leaves].seat
             with monkeypatch.context() as full:
                 full.setattr(place.hall.store, "set_status", raises(AgonError("the disk is full")))
-                with pytest.raises(Refused, match="could not be kept"):
+                with pytest.raises(Refusal, match="could not be kept"):
                     place.do(leaves, "withdrew")
             assert place.states[leaves].why == "withdrew" and table.status == "playing"
-            table.terms.dropped(seat)  # when their next answer does not come
+            table.terms.drop(seat)  # when their next answer does not come
             assert table.status == "closed" and table.why.endswith("has left")
             place.tick()
             assert place.states[stays].stage == "survey" and not place.states[stays].whole
@@ -711,10 +719,10 @@ def test_a_full_disk_while_somebody_is_late_stops_no_match(tmp_path, short, monk
             table, seat = place.table(late), place.states[late].seat
             with monkeypatch.context() as full:
                 full.setattr(place.hall.store, "add_events", raises(AgonError("the disk is full")))
-                table.terms.dropped(seat)
-            assert table.status == "playing" and not table.gone and place.states[late].stage == "match"
-            table.terms.dropped(seat)  # with the next answer that does not come
-            assert table.gone == {seat} and place.states[late].why == "late"
+                table.terms.drop(seat)
+            assert table.status == "playing" and not table.leavers and place.states[late].stage == "match"
+            table.terms.drop(seat)  # with the next answer that does not come
+            assert table.leavers == {seat} and place.states[late].why == "late"
             await plays(place, stays)
             assert place.states[stays].stage == "survey" and place.states[stays].whole
 
@@ -728,7 +736,7 @@ def test_who_is_late_too_often_has_left_and_a_restart_does_not_change_it(tmp_pat
             stays, leaves = goes(place, "a"), goes(place, "b")
             place.tick()
             await asyncio.sleep(0)
-            place.table(leaves).terms.dropped(place.states[leaves].seat)
+            place.table(leaves).terms.drop(place.states[leaves].seat)
             assert place.states[leaves].why == "late"
         async with session(tmp_path, clock, **TWO) as place:
             await plays(place, stays)
@@ -745,7 +753,7 @@ def test_time_that_is_up_is_answered_by_the_script(tmp_path, short):
             table, seat = place.table(late), place.states[late].seat
             table.row = table.row._replace(seconds=0.01)
             await asyncio.sleep(0.1)
-            assert table.late[seat] >= 1 and not table.gone
+            assert table.timeouts[seat] >= 1 and not table.leavers
 
     run(go())
 
@@ -794,7 +802,7 @@ def test_a_server_killed_anywhere_loses_nothing(tmp_path, short, monkeypatch):
 
                 before = dict(place.states)
                 monkeypatch.setattr(place.hall.store, "_write", once)
-                with contextlib.suppress(KeyboardInterrupt, Refused):
+                with contextlib.suppress(KeyboardInterrupt, Refusal):
                     people = goes(place, "a"), goes(place, "b")
                     place.tick()
                     if all(place.states[who].match for who in people):
@@ -814,7 +822,7 @@ def test_nothing_is_said_to_have_happened_that_could_not_be_kept(tmp_path, short
         async with session(tmp_path, Clock(), **ONE) as place:
             who = goes(place, "a", "quiz")
             monkeypatch.setattr(place.hall.store, "add_events", raises(AgonError("the disk is full")))
-            with pytest.raises(Refused, match="has not been done"):
+            with pytest.raises(Refusal, match="has not been done"):
                 place.do(who, "answered", right=True)
             assert place.states[who].stage == "quiz"
 

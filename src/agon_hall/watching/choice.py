@@ -41,7 +41,7 @@ class Lists(NamedTuple):
 
 
 def choose(files: Mapping[str, Path], query: Mapping[str, str]) -> Lists:
-    """The choice by `file`, `match` (an id), `game` and `search` of an address; `was` is the file chosen before.
+    """The choice by `file`, `match` (an id), `game` and `search` of an address; `was` is the previous file.
 
     Without `file`, the file that has the match is chosen.
     """
@@ -107,8 +107,8 @@ def transcripts(folder: Path) -> dict[str, Path]:
 def listing(path: Path) -> pd.DataFrame:
     """The matches of a file, in its order. The file is read again only when it has changed. Raises AgonError.
 
-    The index is the id of the match. Columns: game, variant, repetition, `who` (its players in words), and `sought` (the words
-    that the search looks through).
+    The index is the id of the match. Columns: game, variant, repetition, `who` (its players in words), and `sought`
+    (the words that the search looks through).
     """
     try:
         status = path.stat()
