@@ -153,7 +153,7 @@ def table_of_link(request: Request, what: str) -> tuple[Table, int | None]:
         table, seat = place
     else:
         raise NoPage("This link is not valid", "Ask whoever gave it to you.", 403, f"a {what} link that is not valid")
-    if hall.expired(table.row.made) and (what == "seat" or not request.scope["researcher"]):
+    if hall.has_expired(table.row.made) and (what == "seat" or not request.scope["researcher"]):
         why = "It held for some days only. Ask whoever gave it to you; what was played is kept."
         raise NoPage("This link has expired", why, HTTPStatus.GONE, f"a {what} link that has expired")
     return table, seat

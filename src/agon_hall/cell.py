@@ -38,7 +38,7 @@ class Cell:
     def link(self, number: int = 1) -> str:
         """The address of a seat's page; seats count from 1. The notebook's process serves it to this machine only."""
         key = self.hall.keys.key_of("seat", self.table.id, number - 1)
-        return f"http://{LOOPBACK[0]}:{_served(self.hall)}/seat?key={key}"
+        return f"http://{LOOPBACK[0]}:{_port_of(self.hall)}/seat?key={key}"
 
     def seat(self, number: int = 1, height: int = 640) -> IFrame:
         """The page of a seat, as the last value of a cell. Seats count from 1, and `height` is in pixels."""
@@ -75,7 +75,7 @@ def _hall(folder: Path) -> Hall:
     return _halls[folder]
 
 
-def _served(hall: Hall) -> int:
+def _port_of(hall: Hall) -> int:
     """The port at which this process serves a hall's pages."""
     if hall.folder not in _servers:
         server = Server(hall, open_socket(), frameable=True)

@@ -175,12 +175,12 @@ class People(ABC):
         if not write_or_refuse(self.store.sit, self.id, seat, name, self.terms.consent.version):
             raise Refusal("Somebody sits here already.")
         self.go_on()
-        self.changed()
+        self.notify()
 
     def leave(self, seat: int, away: bool = True) -> None:
         """A person goes away for a time, or comes back. The seat stays theirs. Raises Refusal."""
         write_or_refuse(self.store.set_away, self.id, seat, away)
-        self.changed()
+        self.notify()
 
     def drop(self, seat: int) -> None:
         """A person leaves for good. The script plays on for them; without a script the match ends. Raises Refusal."""
@@ -191,7 +191,7 @@ class People(ABC):
         self.leavers.add(seat)
         if (question := self.questions.get(seat)) is not None and not question.future.done():
             question.future.set_exception(PlayerLeft())
-        self.changed()
+        self.notify()
 
     def mark_presence(self, seat: int, change: int = 0) -> None:
         """A page of a seat is read, or opens (`change` 1), or closes (-1)."""
@@ -200,7 +200,7 @@ class People(ABC):
         self.terms.mark_presence(seat, change)
         if change:
             self.terms.note(seat, "page opened" if change > 0 else "page closed", {})
-            self.changed()
+            self.notify()
 
     def presence(self, seat: int) -> str:
         """Whether the person of a seat is there, in words for the host."""
@@ -229,7 +229,7 @@ class People(ABC):
         most = None if self.row.seconds is None else self.row.seconds + (0 if seat in self.readers else READING)
         until = None if most is None else now + most
         question = self.questions[seat] = Question(number, view, now, until, loop.create_future())
-        self.changed()
+        self.notify()
         try:
             async with asyncio.timeout(most) as question.clock:
                 return await asyncio.shield(question.future)
@@ -247,7 +247,7 @@ class People(ABC):
             why = "left"
         finally:
             self.questions.pop(seat, None)
-            self.changed()
+            self.notify()
         answer = StoredAnswer(number, view.round, view.phase, None, "", why, question.refusals, monotonic() - now)
         return await self._answer_by_script(answer, seat, view, dice)
 
@@ -267,7 +267,7 @@ class People(ABC):
             question.since, question.until = monotonic(), monotonic() + self.row.seconds
             question.clock.reschedule(asyncio.get_running_loop().time() + self.row.seconds)
         self.terms.note(seat, "rules read", {})
-        self.changed()
+        self.notify()
 
     def refuse(self, seat: int, why: str) -> None:
         """Counts and notes an answer that was not accepted."""
@@ -310,7 +310,7 @@ class People(ABC):
         self.readers.add(seat)
         self.missed_rounds.pop(seat, None)
         question.future.set_result(answers[0])
-        self.changed()
+        self.notify()
 
     # --- storage and news
 
@@ -324,13 +324,13 @@ class People(ABC):
                 if not self.waits:
                     log.error("the match of table %s waits: %s", self.id, str(error) or type(error).__name__)
                 self.waits = True
-                self.changed()
+                self.notify()
                 await asyncio.sleep(AGAIN)
         if self.waits:
             self.waits = False
-            self.changed()
+            self.notify()
 
-    def changed(self) -> None:
+    def notify(self) -> None:
         """Calls all watchers."""
         for watcher in list(self.watchers):
             try:

@@ -230,8 +230,8 @@ def words_of(design: Study, conf: Path = CONF) -> dict[str, str]:
 
     Raises AgonError for a translation that lacks the place of an amount or a name.
     """
-    shipped = file_of("language", design.language, conf) if design.language in names("language", conf) else {}
-    words = {**shipped, **design.words}
+    defaults = file_of("language", design.language, conf) if design.language in names("language", conf) else {}
+    words = {**defaults, **design.words}
     for sentence, translation in words.items():
         if not isinstance(translation, str) or translation.count("{}") != sentence.count("{}"):
             raise AgonError(

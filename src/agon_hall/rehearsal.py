@@ -75,7 +75,7 @@ def omissions(design: Study) -> list[str]:
         "screened": design.pay.screened and bool(design.quiz.questions),
         "unmatched": several,
     }
-    missing = [kind for kind, needed in needs_code.items() if needed and kind not in design.finish.codes]
+    missing = [kind for kind, is_needed in needs_code.items() if is_needed and kind not in design.finish.codes]
     if design.finish.links and missing:
         notes.append(
             f"finish.codes has no code for {', '.join(missing)}: "
@@ -136,8 +136,8 @@ async def play_rehearsal(design: Study, folder: Path, report: Callable[[str], ob
                 skew[0] += design.idle + 1
                 session.tick()
                 await asyncio.sleep(PAUSE)
-        if lost := [participant.pid for participant in stay if participant.state.stage not in ("out", "debrief")]:
-            raise AgonError(f"{', '.join(lost)} came to no end")
+        if stranded := [participant.pid for participant in stay if participant.state.stage not in ("out", "debrief")]:
+            raise AgonError(f"{', '.join(stranded)} came to no end")
         if script_answers := sum(participant.script_answers for participant in stay):
             report(
                 f"note: {count(script_answers, 'answer')} came from a script, "
@@ -158,7 +158,7 @@ async def _walk_all(group: Sequence[Walker], session: Session, skew: list[float]
     tasks = dict[Walker, asyncio.Task[None]]()
     for participant in group:  # one is assigned after another, so that the cells are the same in every rehearsal
         tasks[participant] = asyncio.create_task(participant.walk())
-        while not (tasks[participant].done() or participant.assigned):
+        while not (tasks[participant].done() or participant.is_assigned):
             await asyncio.sleep(PAUSE / 10)
     while under_way := [participant for participant, task in tasks.items() if not task.done()]:
         await asyncio.sleep(2 * PAUSE)
@@ -215,14 +215,14 @@ def rehearse(name: str, report: Callable[[str], object], out: Path) -> None:
 
 def _coverage(design: Study, people: pd.DataFrame) -> str:
     """The number of participants at each stage, and the ends that nobody reached, in words."""
-    passed = ", ".join(
+    counts = ", ".join(
         f"{people[f'{stage} seconds'].notna().sum()} {stage}"
         for stage in STAGES[:-1]
         if stage not in stages_absent(design)
     )
     others = people["exclusions"].str.contains("another left the match").sum()
     unseen = sorted(WHY.keys() - set(people["why"]))
-    return f"went through: {passed}; {others} played on after another had left; not tried: {', '.join(unseen)}"
+    return f"went through: {counts}; {others} played on after another had left; not tried: {', '.join(unseen)}"
 
 
 def _ends(design: Study, states: Sequence[State]) -> str:

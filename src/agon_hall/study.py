@@ -243,18 +243,18 @@ def require_unchanged(study: Study, terms: str | None) -> None:
     except msgspec.MsgspecError as error:
         raise AgonError(f"study {study.name} was begun with another version of agon: {error}") from None
     now = msgspec.structs.replace(now, cells={name: now.cells.get(name) for name in then.cells})
-    if changed := list(_changed("", msgspec.to_builtins(then), msgspec.to_builtins(now))):
+    if differences := list(_differences("", msgspec.to_builtins(then), msgspec.to_builtins(now))):
         raise AgonError(
-            f"conf/study/{study.name}.yaml: people began this study under other settings of {'; '.join(changed)}: "
+            f"conf/study/{study.name}.yaml: people began this study under other settings of {'; '.join(differences)}: "
             "put these back, or give the new ones another name"
         )
 
 
-def _changed(where: str, then: Any, now: Any) -> Iterator[str]:
+def _differences(where: str, then: Any, now: Any) -> Iterator[str]:
     """The names of settings that differ, with their former values."""
     if isinstance(then, dict) and isinstance(now, dict):
         for name in then:
-            yield from _changed(f"{where}.{name}".strip("."), then[name], now.get(name))
+            yield from _differences(f"{where}.{name}".strip("."), then[name], now.get(name))
     elif then != now:
         yield where if isinstance(then, dict | list) else f"{where} (was {then})"
 

@@ -63,13 +63,13 @@ class Studies:
     def __init__(self, hall: Hall, stopping: asyncio.Event) -> None:
         self._hall, self._stopping, self.sessions = hall, stopping, dict[str, Session]()
         self._running: asyncio.Task[None] | None = None
-        self._closed = set[str]()
+        self._waiting = set[str]()
         """Studies with participants that cannot run now."""
         for name in hall.store.studies():
             try:
                 self.session(name)
             except AgonError as error:  # its file is absent or does not fit any more
-                self._closed.add(name)
+                self._waiting.add(name)
                 self._begin()
                 log.error("study %s cannot go on before its file is mended: %s", name, error)
 
@@ -93,15 +93,15 @@ class Studies:
 
     async def _run(self) -> None:
         while not self._stopping.is_set():
-            for name in list(self._closed):
+            for name in list(self._waiting):
                 try:
                     self.session(name)
-                    self._closed.discard(name)
+                    self._waiting.discard(name)
                 except AgonError:  # not mended yet; the log has it
                     pass
                 except Exception:  # one study must not stop the others
                     log.exception("study %s could not be looked at", name)
-                    self._closed.discard(name)
+                    self._waiting.discard(name)
             for session in list(self.sessions.values()):
                 try:
                     session.tick()
@@ -173,7 +173,7 @@ def _participant(request: Request) -> tuple[Session, str]:
         raise NoPage(
             session.say("This link is not valid"), why, HTTPStatus.FORBIDDEN, "a participant's link that is not valid"
         )
-    if session.hall.expired(session.states[who].since):
+    if session.hall.has_expired(session.states[who].since):
         why = session.say("Please ask {}; what you did is kept.", session.study.consent.contact)
         title = session.say("This link has expired")
         raise NoPage(title, why, HTTPStatus.GONE, "a participant's link that has expired")
@@ -212,7 +212,7 @@ async def page(request: Request) -> Response:
         seconds_left = session.study.lobby.seconds - (session.clock() - now.since)
         waiting = here == "lobby" and not leaving
         wait = {"has_moved": has_moved, "seconds_left": round(max(0.0, seconds_left)) if waiting else None}
-        return wait | {"own": session.at(who), "say": session.say}
+        return wait | {"page_link": session.at(who), "say": session.say}
 
     presence = partial(session.mark_presence, who)
     watching, title = session.watchers[who], session.study.title
@@ -327,7 +327,10 @@ async def monitor(request: Request) -> Response:
     )
     links = [base + session.link(str(pid)) for pid in range(1, min(max(number, 1), MOST) + 1)]
     frame: dict[str, Any] = {"personal_links": links if session.study.signed else [], "most": MOST}
-    frame |= {"platform": f"{base}/join/{name}?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}", "own": base + session.link("test")}
+    frame |= {
+        "platform": f"{base}/join/{name}?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}",
+        "test_link": base + session.link("test"),
+    }
     title = f"Study: {session.study.title}"
     return live(request, "monitor.html", title, partial(monitor_context, session), session.watchers[ALL], frame)
 

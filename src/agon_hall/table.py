@@ -66,10 +66,10 @@ class Table(People):
     async def done(self) -> None:
         """Waits until the match is over, stopped or given up."""
         while self.status in ("waiting", "playing"):
-            ended = asyncio.Event()
-            self.watchers.add(ended.set)
-            await ended.wait()
-            self.watchers.discard(ended.set)
+            end = asyncio.Event()
+            self.watchers.add(end.set)
+            await end.wait()
+            self.watchers.discard(end.set)
 
     def hold(self, why: str) -> None:
         """Holds the match until `release`, because its study cannot run. The status in the store stays the same."""
@@ -77,7 +77,7 @@ class Table(People):
         if self.running is not None:
             self.running.cancel()  # the match has not begun
             self.running = None
-        self.changed()
+        self.notify()
 
     def release(self) -> None:
         """Lets the match go on, because its study can run again."""
@@ -109,16 +109,16 @@ class Table(People):
             write_or_refuse(self.store.set_status, self.id, "closed", why)
             self.status, self.why = "closed", why
             self._cancel(None)
-            self.changed()
+            self.notify()
 
     def allow(self, budget: Mapping[str, float | None]) -> None:
         """Sets another budget, which counts from the next start of the match. Raises Refusal."""
-        allowed = parse_budget(budget)
+        limits = parse_budget(budget)
         for name, model in self.models.items():
-            require_budget(name, model, allowed)
-        write_or_refuse(self.store.allow, self.id, allowed)
-        self.row = self.row._replace(budget=allowed)
-        self.changed()
+            require_budget(name, model, limits)
+        write_or_refuse(self.store.allow, self.id, limits)
+        self.row = self.row._replace(budget=limits)
+        self.notify()
 
     async def _run(self) -> None:
         self.totals, self.steps, self.state = (0.0,) * self.game.seats, 0, None
@@ -132,7 +132,7 @@ class Table(People):
                 log.exception("the match of table %s is over, but cannot be shown", self.id)
         finally:
             self.running, self.questions, self.thinking = None, {}, set()
-            self.changed()
+            self.notify()
 
     async def _play(self, after: AsyncExitStack) -> None:
         """Plays the match to its end. `after` closes the models and the recording in any case."""
@@ -184,7 +184,7 @@ class Table(People):
             for amounts in (budget.used, budget.at_most)
         )
         self.store.set_spending(self.id, at_most)
-        self.changed()
+        self.notify()
 
     def _advance(self, state: Any, payoffs: tuple[float, ...]) -> None:
         if self.status not in ("playing", "over"):
@@ -192,8 +192,8 @@ class Table(People):
         self.steps += self.state is not None
         self.start = state if self.state is None else self.start
         self.state, self.last_answers = state, {}
-        self.totals = tuple(total + paid for total, paid in zip(self.totals, payoffs, strict=True))
-        self.changed()
+        self.totals = tuple(total + payoff for total, payoff in zip(self.totals, payoffs, strict=True))
+        self.notify()
 
     def halt(self, error: Exception) -> None:
         """Stops the match, which cannot go on, and cancels its open questions. Pages and the log say so."""

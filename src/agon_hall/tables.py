@@ -78,14 +78,14 @@ class Hall:
         """
         if seconds is not None and not 5 <= seconds <= 86400:
             raise Refusal("The time for an answer must be 5 to 86,400 seconds.")
-        allowed = parse_budget(budget or {})
+        limits = parse_budget(budget or {})
         aids_shown = None if aids is None else tuple(aids)
-        row = TableRow(secrets.token_hex(6), match or secrets.token_hex(8), game, tuple(entrants), seconds, allowed, {})
+        row = TableRow(secrets.token_hex(6), match or secrets.token_hex(8), game, tuple(entrants), seconds, limits, {})
         row = row._replace(aids=aids_shown, everybody=everybody, made=time())
         players = self._seating(row)
         check_aids(players.game, aids or ())
         for name, model in players.models.items():
-            require_budget(name, model, allowed)
+            require_budget(name, model, limits)
         words = words or consent()
         self.store.add(row, words.version, words.words)
         table = self._add(row, players)
@@ -107,7 +107,7 @@ class Hall:
         table = self.find(name) if name else None
         return None if table is None else (table, int(seat) if seat else None)
 
-    def expired(self, since: float) -> bool:
+    def has_expired(self, since: float) -> bool:
         """Whether a link from that time (seconds since 1970) has expired."""
         return time() > since + self.days * DAY
 

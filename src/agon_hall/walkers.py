@@ -103,7 +103,7 @@ class Walker:
         return self.session.states[self.who]
 
     @property
-    def assigned(self) -> bool:
+    def is_assigned(self) -> bool:
         """Whether the participant has a cell, or is out."""
         return bool(self.who) and (bool(self.state.cell) or self.state.stage == "out")
 

@@ -182,10 +182,10 @@ def _stream(
     seen = "" if again else request.query_params.get("seen", "")
 
     async def events() -> AsyncIterator[str]:
-        changed = asyncio.Event()
-        changed.set()
-        watchers.add(changed.set)
-        request.app.state.streams.add(changed.set)
+        news_event = asyncio.Event()
+        news_event.set()
+        watchers.add(news_event.set)
+        request.app.state.streams.add(news_event.set)
         sent_parts: dict[str, str] = {}
         last, stopping = seen, request.app.state.stopping
         presence(1)
@@ -194,18 +194,18 @@ def _stream(
             while not stopping.is_set():
                 try:
                     async with asyncio.timeout(PING):
-                        await changed.wait()
+                        await news_event.wait()
                 except TimeoutError:
                     yield "event: ping\ndata:\n\n"
                     continue
                 await asyncio.sleep(0 if stopping.is_set() else SOON)
-                changed.clear()
+                news_event.clear()
                 at = time_ns() // 1000
                 try:
                     parts = dict(draw())
                 except Exception:
                     log.exception("a page could not be drawn: it is drawn again in %d seconds", AGAIN)
-                    asyncio.get_running_loop().call_later(AGAIN, changed.set)
+                    asyncio.get_running_loop().call_later(AGAIN, news_event.set)
                     continue
                 now = digest(parts)
                 news = (
@@ -215,8 +215,8 @@ def _stream(
                 if news:
                     yield f"event: parts\nid: {now}\ndata: {json.dumps({'at': at, 'parts': news})}\n\n"
         finally:
-            watchers.discard(changed.set)
-            request.app.state.streams.discard(changed.set)
+            watchers.discard(news_event.set)
+            request.app.state.streams.discard(news_event.set)
             presence(-1)
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

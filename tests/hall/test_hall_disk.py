@@ -54,12 +54,18 @@ def kept(place):
         ).fetchall()
 
 
-@pytest.mark.parametrize("closed", [locked, full])
-def test_what_cannot_be_kept_is_not_accepted_and_can_be_sent_again(tmp_path, short, monkeypatch, closed):
+def test_what_cannot_be_kept_is_not_accepted_and_can_be_sent_again(tmp_path, short, subtests):
+    for closed in (locked, full):
+        with subtests.test(closed.__name__), pytest.MonkeyPatch.context() as patch:
+            require_refusal(tmp_path / closed.__name__, patch, closed)
+
+
+def require_refusal(folder, monkeypatch, closed):
+    """While the file is closed, answers are refused and nothing is stored."""
     long = "x" * 20_000  # no page of the file has so much room left
 
     async def run():
-        async with serving(tmp_path) as (place, path, _, port):
+        async with serving(folder) as (place, path, _, port):
             place.sit(0, "Ada")
             await comes(lambda: 0 in place.questions, "a question")
             page = await Visitor(f"http://localhost:{port}", path).opens()

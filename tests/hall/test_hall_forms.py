@@ -174,8 +174,14 @@ def traded(sheet, view, call):
 
 
 @every_game
-def test_an_action_that_is_entered_is_sent_as_it_is(name):
+def test_a_form_sends_an_action_as_it_is_and_nothing_before_it(name):
     def answer(view, dice):
+        names = [each.label for each in Sheet(view).widgets]
+        assert all(each.strip() and each.isprintable() for each in names) and len(set(names)) == len(names)
+        if "Send" in names:
+            sheet = Sheet(view).press("Send")
+            ticked = getattr(view.legal, "orders", False)  # nothing ticked is an answer
+            assert ticked or (not sheet.sent and 'role="alert"' in sheet.said)
         action = any_legal(view, dice)
         ((first, *more),) = entered(view, action)
         assert first == action and type(first) is type(action) and all(each in view.legal for each in (first, *more))
@@ -187,29 +193,6 @@ def test_an_action_that_is_entered_is_sent_as_it_is(name):
         return action
 
     play_out(ALL[name], seat_dice(4, 0), answer)
-
-
-@every_game
-def test_every_widget_has_a_name_of_its_own(name):
-    def check(view, dice):
-        names = [each.label for each in Sheet(view).widgets]
-        assert all(each.strip() and each.isprintable() for each in names) and len(set(names)) == len(names)
-        return any_legal(view, dice)
-
-    play_out(ALL[name], seat_dice(5, 0), check)
-
-
-@every_game
-def test_nothing_is_sent_before_anything_is_entered(name):
-    def check(view, dice):
-        sheet = Sheet(view)
-        if "Send" in [each.label for each in sheet.widgets]:
-            sheet.press("Send")
-            ticked = getattr(view.legal, "orders", False)  # nothing ticked is an answer
-            assert ticked or (not sheet.sent and 'role="alert"' in sheet.said)
-        return any_legal(view, dice)
-
-    play_out(ALL[name], seat_dice(6, 0), check)
 
 
 def at(game, *actions):
@@ -232,7 +215,10 @@ def test_what_is_refused_is_said_and_can_be_sent_again():
     assert sheet.press("Send").sent == [[7], [7]] and not sheet.said
 
 
-def test_enter_sends_where_there_is_one_line():
+def test_a_number_is_one_line_sent_by_enter_and_has_its_steps():
+    sheet = Sheet(in_space(Number(10, 100, 5))).enter(Your="12").press("Send")
+    assert not sheet.sent and "in steps of 5" in sheet.said
+    assert sheet.enter(Your=" +15 ").press("Send").sent == [[15]]
     drawn = Sheet(at(public_goods())).drawn
     assert 'data-press="Send"' in drawn  # by the script; without one the first button of a form is pressed:
     assert re.search(r'<button name="press" value="([^"]*)"', drawn)[1] == "Send"
@@ -244,12 +230,6 @@ def test_what_is_no_number_of_the_range_is_refused_and_stays(typed):
     sheet = Sheet(at(public_goods())).enter(Your=typed).press("Send")
     assert not sheet.sent and 'role="alert"' in sheet.said and "from 0 to 100" in sheet.said
     assert sheet.labelled("Your").value == typed and "<b>1" not in sheet.said
-
-
-def test_a_number_off_its_steps_is_refused():
-    sheet = Sheet(in_space(Number(10, 100, 5))).enter(Your="12").press("Send")
-    assert not sheet.sent and "in steps of 5" in sheet.said
-    assert sheet.enter(Your=" +15 ").press("Send").sent == [[15]]
 
 
 @over([("", "Write something"), (" \n ", "Write something"), ("x" * 100_000, "100,000"), ("\ud800", "cannot")])
@@ -271,6 +251,8 @@ def test_characters_are_counted_while_one_types():
 def test_a_choice_of_many_is_a_list_in_which_nothing_is_chosen():
     sheet = Sheet(in_space(Choice(tuple(f"option {each}" for each in range(9))))).press("Send")
     assert not sheet.sent and "choose one" in sheet.said
+    foreign = forms.press(sheet.made, {}, wire({"press": ["Send"], "answer": ["option 9"]}))
+    assert "choose one" in foreign.why
     assert sheet.enter(Your="option 8").press("Send").sent == [["option 8"]]
 
 
@@ -466,9 +448,3 @@ def test_lines_end_as_everywhere_else_and_what_was_not_sent_stays():
     assert forms.press(made, {"answer": "kept"}, wire({"press": [""]})).entries == {"answer": "kept"}
     assert forms.press(made, {}, wire({"press": ["no such button"], "answer": ["x"]})) == ({"answer": "x"}, "", None)
     assert forms.press(made, {}, wire({"no such field": ["x"], "press": ["Send"], "answer": ["x"]})).actions == ["x"]
-
-
-def test_an_option_that_is_not_offered_is_not_taken():
-    view = in_space(Choice(tuple(f"option {each}" for each in range(9))))
-    made = partial(forms.answer_form, Scene(view))
-    assert "choose one" in forms.press(made, {}, wire({"press": ["Send"], "answer": ["option 9"]})).why

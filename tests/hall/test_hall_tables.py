@@ -24,7 +24,6 @@ from agon.turns import is_games, matches, read, validated
 from agon_hall import Refusal, tables, web
 from agon_hall import table as table_module
 from agon_hall.lobby import host_context
-from agon_hall.people import consent
 from agon_hall.store import StoredAnswer
 from agon_hall.tables import Hall
 
@@ -415,17 +414,24 @@ def unforeseen(monkeypatch):
     monkeypatch.setattr(table_module, "Recording", fails)
 
 
-@pytest.mark.parametrize(
-    ("breaks", "why"),
-    [
-        ("answer", "answer 0 of seat 0 at table .* cannot be read"),
-        ("recordings", "recordings/.* cannot be written"),
-        ("locks", r"locks cannot be used"),
-        ("unforeseen", "the log of the server says what it is"),
-    ],
-)
-def test_a_match_that_stopped_goes_on_with_all_its_answers(short, tmp_path, monkeypatch, caplog, breaks, why):
-    folder = tmp_path / "hall"
+STOPS = {
+    "answer": "answer 0 of seat 0 at table .* cannot be read",
+    "recordings": "recordings/.* cannot be written",
+    "locks": "locks cannot be used",
+    "unforeseen": "the log of the server says what it is",
+}
+"""What breaks, and the reason on the pages."""
+
+
+def test_a_match_that_stopped_goes_on_with_all_its_answers(short, tmp_path, monkeypatch, caplog, subtests):
+    for breaks, why in STOPS.items():
+        with subtests.test(breaks):
+            caplog.clear()
+            require_recovery(tmp_path / breaks, monkeypatch, caplog, breaks, why)
+
+
+def require_recovery(folder, monkeypatch, caplog, breaks, why):
+    """A match stops for this reason, and goes on with all its answers when the cause is gone."""
 
     async def begins():
         async with hall(folder) as made:
@@ -646,8 +652,3 @@ def test_a_budget_counts_failed_and_cut_off_calls_after_a_restart(paid, tmp_path
     before = run(table(tmp_path / "hall", fails))
     run(table(tmp_path / "hall", is_cut_off, before.id))
     run(table(tmp_path / "hall", goes_on, before.id))
-
-
-def test_consent_has_words_and_a_version():
-    assert consent().version
-    assert "program" in consent().words

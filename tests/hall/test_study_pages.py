@@ -49,23 +49,26 @@ def sections(prompt):
     return {"": first} | {name.lower(): told for name, told in zip(more[::2], more[1::2], strict=True)}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_people_and_models_read_one_text(name):
-    own = study(name)
-    for cell in cells(own):
-        game, seed = load("game", cell.game), int(match_id(own, cell, 0), 16)
-        _, (state, views, _), _ = start_match(game, seed)
-        for seat in cell.people:
-            view = views.get(seat) or game.observe(state, seat)
-            prompt = sections(
-                prompts(template_of(view.rules), STYLE).system(view._replace(legal=views[min(views)].legal))
-            )
-            told = [f"{head} {text}" for head, text in prompt.items() if head in ("", *RULES, *OWN_RULES)]
-            assert words(" ".join(told).lower()) == words(as_text(rules_text(view, game, state)).lower())
-            assert set(prompt) - {"", *RULES, *OWN_RULES} <= {"how to answer", "tools"}
-        before = words(as_text(rules_of(cell)))
-        public = [word for head in ("", "rules") for word in words(prompt[head])]
-        assert [word for word in before if word in public][-50:] == public[-50:]
+def test_people_and_models_read_one_text(subtests):
+    for design in map(study, NAMES):
+        for cell in cells(design):
+            with subtests.test(cell.name, study=design.name):
+                require_one_text(design, cell)
+
+
+def require_one_text(design, cell):
+    """The rules on people's pages are the words of the prompt of models."""
+    game, seed = load("game", cell.game), int(match_id(design, cell, 0), 16)
+    _, (state, views, _), _ = start_match(game, seed)
+    for seat in cell.people:
+        view = views.get(seat) or game.observe(state, seat)
+        prompt = sections(prompts(template_of(view.rules), STYLE).system(view._replace(legal=views[min(views)].legal)))
+        told = [f"{head} {text}" for head, text in prompt.items() if head in ("", *RULES, *OWN_RULES)]
+        assert words(" ".join(told).lower()) == words(as_text(rules_text(view, game, state)).lower())
+        assert set(prompt) - {"", *RULES, *OWN_RULES} <= {"how to answer", "tools"}
+    before = words(as_text(rules_of(cell)))
+    public = [word for head in ("", "rules") for word in words(prompt[head])]
+    assert [word for word in before if word in public][-50:] == public[-50:]
 
 
 def test_who_the_other_player_is_is_told_to_people_and_models_alike():
@@ -124,6 +127,8 @@ def walking(tmp_path, walk, password="", **changes):
 def test_links_that_are_none_open_nothing(tmp_path):
     async def walk(client, session):
         assert (await client.get("/join/nowhere?pid=1")).status_code == 404
+        page = await client.get("/part/events?key=1")  # `events` is the name of a study here
+        assert page.status_code == 404 and page.headers["content-type"].startswith("text/html")
         assert "Your participant number" in (await client.get("/join/own")).text
         assert (await client.get("/join/own", params={"pid": "x" * 101})).status_code == 400
         assert (await client.head("/join/own?pid=1")).status_code == 200 and not session.states  # asked by a machine
@@ -242,13 +247,13 @@ def test_what_people_write_is_text_and_faults_are_said_and_kept(tmp_path):
     walking(tmp_path, walk)
 
 
-@pytest.mark.parametrize("drafts", [False, True])
-def test_who_is_asked_to_agree_is_told_what_is_kept_of_their_typing(tmp_path, drafts):
+def test_who_is_asked_to_agree_is_told_what_is_kept_of_their_typing(tmp_path):
     async def walk(client, session):
         page = await client.get("/join/own?pid=1")
-        assert ("also what you do not send" in page.text) == drafts
+        assert ("also what you do not send" in page.text) == session.study.consent.drafts
 
-    walking(tmp_path, walk, consent=FILE["consent"] | {"drafts": drafts})
+    for drafts in (False, True):
+        walking(tmp_path / str(drafts), walk, consent=FILE["consent"] | {"drafts": drafts})
 
 
 def test_pages_are_light_and_in_the_studys_language(tmp_path):
@@ -311,12 +316,10 @@ def sentences():
     return collected
 
 
-def test_german_has_every_sentence_of_the_pages_and_no_other():
+def test_german_has_every_sentence_of_the_pages_with_its_amounts():
     german = words_of(msgspec.convert(FILE | {"language": "de"}, Study)).keys()
     assert german == sentences() and "Your turn, round {}." in german
 
-
-def test_a_translation_keeps_the_places_of_amounts():
     with pytest.raises(AgonError, match="must be said in words with as many"):
         words_of(msgspec.convert(FILE | {"words": {"Round {}.": "Runde."}}, Study))
 
@@ -351,24 +354,18 @@ def test_a_cell_that_is_gone_from_the_file_strands_nobody(tmp_path):
     walking(tmp_path, walk)
 
 
-def test_who_leaves_is_out_for_good(tmp_path):
+def test_who_leaves_is_out_for_good(tmp_path, monkeypatch):
+    monkeypatch.setattr(study_pages, "names", lambda group: ["own"])
+
     async def walk(client, session):
+        monitor = html.unescape((await client.get("/monitor?study=own")).text)
+        assert "/join/own?PROLIFIC_PID={{%PROLIFIC_PID%}}" in monitor  # as Prolific's documentation writes it
         at = str((await client.get("/join/own?pid=1")).url)
         await client.post(at, data={"do": "agree"})
         assert "Leave the study?" in (await client.get(at + "&leave=1")).text
         page = await client.post(at, data={"do": "withdraw"})
         assert "You have left the study." in page.text and "no completion code" in page.text
         assert "You have left the study." in (await client.get("/join/own?pid=1")).text
-
-    walking(tmp_path, walk)
-
-
-def test_prolific_puts_its_numbers_where_its_braces_are(tmp_path, monkeypatch):
-    monkeypatch.setattr(study_pages, "names", lambda group: ["own"])
-
-    async def walk(client, session):
-        shown = html.unescape((await client.get("/monitor?study=own")).text)
-        assert "/join/own?PROLIFIC_PID={{%PROLIFIC_PID%}}" in shown  # as Prolific's documentation writes it
 
     walking(tmp_path, walk)
 
@@ -422,8 +419,14 @@ def hall_events(folder):
         store.close()
 
 
-@pytest.mark.parametrize("lost", ["the study's file", "an agent's"])
-def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, monkeypatch, lost):
+def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, monkeypatch, subtests):
+    for lost in ("the study's file", "an agent's"):
+        with subtests.test(lost):
+            require_wait(tmp_path / lost, monkeypatch, lost)
+
+
+def require_wait(tmp_path, monkeypatch, lost):
+    """The matches wait while something is lost, and go on by themselves afterwards."""
     file = FILE | {"cells": {"two": FILE["cells"]["two"]}}
 
     def there(name):
@@ -506,14 +509,6 @@ def test_of_a_study_with_one_match_that_cannot_go_on_none_does(tmp_path, short, 
         await hall.close()
 
     asyncio.run(go())
-
-
-def test_a_study_may_be_called_as_it_likes(tmp_path):
-    async def walk(client, session):
-        page = await client.get("/part/events?key=1")
-        assert page.status_code == 404 and page.headers["content-type"].startswith("text/html")
-
-    walking(tmp_path, walk)
 
 
 def test_a_study_whose_file_is_gone_stops_nothing_else(tmp_path):

@@ -28,7 +28,6 @@ from agon_hall.protocol import Study, cells, experiment, match_id, study
 from agon_hall.seat import submit
 from agon_hall.session import Session
 from agon_hall.study import (
-    BEFORE,
     NOTE,
     WHY,
     Event,
@@ -79,49 +78,40 @@ def written(folder, **changes):
 # --- the file
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"colour": "red"}, "there is no setting colour"),
-        ({"quiz": {"questions": [{"ask": "Why?"}]}}, "quiz: 'Why?' needs a right answer"),
-        ({"survey": [{"ask": "Why?", "options": ["a"], "right": "b"}]}, "'b' is not among the options of 'Why?'"),
-        ({"cells": {"one": {"games": ["pd"], "seats": ["tit_for_tat"] * 2, "quota": 2}}}, "nobody is human in one"),
-        (
-            {"cells": {"one": {"games": ["pd"], "seats": ["human"] * 2, "quota": 3}}},
-            "3 participants of one cannot sit down by 2",
-        ),
-        (
-            {"quiz": {"questions": [ASKED[0] | {"games": ["go"]}]}},
-            "a question of the quiz is of go, which is in no cell",
-        ),
-        ({"name": "other"}, "name is 'other'; it must be the name of the file"),
-        ({"pay": {"currency": "pounds", "show_up": 1}}, "pay.currency: it must be"),
-    ],
-)
-def test_a_file_that_does_not_fit_is_refused_in_one_line(tmp_path, changes, said):
-    with pytest.raises(AgonError) as error:
-        study("own", written(tmp_path, **changes))
-    assert said in str(error.value) and "\n" not in str(error.value)
+def one_cell(seats, quota):
+    return {"cells": {"one": {"games": ["pd"], "seats": seats, "quota": quota}}}
 
 
-def test_there_is_no_such_study():
-    with pytest.raises(
-        AgonError, match=r"there is no study 'counterfactual_peple' in conf/study: did you mean counterfactual_people\?"
-    ):
+UNFIT = [
+    ({"colour": "red"}, "there is no setting colour"),
+    ({"quiz": {"questions": [{"ask": "Why?"}]}}, "quiz: 'Why?' needs a right answer"),
+    ({"survey": [{"ask": "Why?", "options": ["a"], "right": "b"}]}, "'b' is not among the options of 'Why?'"),
+    (one_cell(["tit_for_tat"] * 2, 2), "nobody is human in one"),
+    (one_cell(["human"] * 2, 3), "3 participants of one cannot sit down by 2"),
+    ({"quiz": {"questions": [ASKED[0] | {"games": ["go"]}]}}, "a question of the quiz is of go, which is in no cell"),
+    ({"name": "other"}, "name is 'other'; it must be the name of the file"),
+    ({"pay": {"currency": "pounds", "show_up": 1}}, "pay.currency: it must be"),
+]
+"""Changes to a study's file, and the fault that the message names."""
+
+
+def test_a_file_that_does_not_fit_is_refused_in_one_line(tmp_path, subtests):
+    for number, (changes, fault) in enumerate(UNFIT):
+        with subtests.test(fault):
+            with pytest.raises(AgonError) as error:
+                study("own", written(tmp_path / str(number), **changes))
+            assert fault in str(error.value) and "\n" not in str(error.value)
+    with pytest.raises(AgonError, match=r"no study 'counterfactual_peple' .*: did you mean counterfactual_people\?"):
         study("counterfactual_peple")
 
 
-def test_a_group_of_several_games_is_a_cell_for_each(tmp_path):
-    found = cells(study("own", written(tmp_path)))
-    assert [(cell.name, cell.game, cell.people) for cell in found] == [
+def test_people_and_models_play_the_same_cells_by_the_same_chance(tmp_path):
+    own = study("own", written(tmp_path, models={"agents": ["zs"], "models": ["standin"]}))
+    assert [(cell.name, cell.game, cell.people) for cell in cells(own)] == [
         ("one/pd", "pd", (0,)),
         ("one/pd~stags", "pd~stags", (0,)),
         ("two", "pd", (0, 1)),
     ]
-
-
-def test_models_play_the_same_cells_by_the_same_chance(tmp_path):
-    own = study("own", written(tmp_path, models={"agents": ["zs"], "models": ["standin"]}))
     found = plan(experiment(own))
     assert {seat.model for match in found for seat in match.seats} == {"standin", None}
     assert len({match.id for match in found}) == 3 + 3 + 2
@@ -415,20 +405,6 @@ def test_who_withdraws_after_the_match_has_left_nobody(tmp_path, short):
     assert sorted(people.exclusions) == ["not at the end: survey", "out: withdrew"]
 
 
-def test_names_of_people_do_not_leave_the_store(tmp_path, short):
-    async def go():
-        async with session(tmp_path, Clock(), **ONE) as place:
-            goes(place, "qsecretpidq", "quiz")
-
-    run(go())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agon_hall.gather.study", lambda name: made(**ONE))
-        gather(tmp_path, "own", tmp_path / "out")
-    found = pd.read_csv(tmp_path / "out/participants.csv")
-    assert list(found.exclusions) == ["not at the end: quiz"]
-    assert not any(b"qsecretpidq" in path.read_bytes() for path in (tmp_path / "out").iterdir())
-
-
 def test_a_link_opened_twice_is_one_participant_also_after_a_restart(tmp_path, short):
     async def go():
         clock = Clock()
@@ -482,11 +458,11 @@ def test_who_closes_every_page_makes_room_before_the_match(tmp_path, short):
     run(go())
 
 
-@pytest.mark.parametrize("then", ["tit_for_tat", "end"])
-def test_a_dropout_does_not_ruin_the_partner(tmp_path, short, then):
-    async def go():
+def test_a_dropout_does_not_ruin_the_partner(tmp_path, short):
+    async def go(then):
         clock = Clock()
-        async with session(tmp_path, clock, **TWO, dropout={"timeouts": 1, "away": 30, "then": then}) as place:
+        dropout = {"timeouts": 1, "away": 30, "then": then}
+        async with session(tmp_path / then, clock, **TWO, dropout=dropout) as place:
             stays, leaves = goes(place, "a"), goes(place, "b")
             place.tick()
             await asyncio.sleep(0)
@@ -498,10 +474,9 @@ def test_a_dropout_does_not_ruin_the_partner(tmp_path, short, then):
             assert place.states[stays].stage == "survey" and place.states[stays].whole == (then != "end")
             return place.table(stays).path, place.states[stays]
 
-    path, state = run(go())
-    if then == "end":
-        assert earned(made(), state) == (2, 1)
-        return
+    _, state = run(go("end"))
+    assert earned(made(), state) == (2, 1)
+    path, state = run(go("tit_for_tat"))
     turns = read(path)
     own = turns[turns.seat == state.seat]
     assert len(own) == 3 and own.valid.all() and own.payoff.sum() == state.points
@@ -526,11 +501,10 @@ def test_a_person_out_of_a_match_reads_why(tmp_path, short):
     run(go())
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_the_others_are_told_who_has_left_unless_the_study_says_no(tmp_path, short, told):
-    async def go():
+def test_the_others_are_told_who_has_left_unless_the_study_says_no(tmp_path, short):
+    async def go(told):
         dropout = FILE["dropout"] | {"told": told}
-        async with session(tmp_path, Clock(), **TWO, dropout=dropout) as place:
+        async with session(tmp_path / str(told), Clock(), **TWO, dropout=dropout) as place:
             stays, leaves = goes(place, "a"), goes(place, "b")
             place.tick()
             await asyncio.sleep(0)
@@ -544,7 +518,8 @@ def test_the_others_are_told_who_has_left_unless_the_study_says_no(tmp_path, sho
             assert (said in shown[-1]) == told  # at once, whoever has the turn
             assert said not in seat_parts(table, seat)["status"]
 
-    run(go())
+    run(go(told=True))
+    run(go(told=False))
 
 
 def test_nobody_is_matched_with_somebody_whose_page_is_closed(tmp_path, short):
@@ -597,38 +572,43 @@ def test_a_match_that_all_left_makes_room_on_the_monitor(tmp_path, short):
     run(go())
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"survey": [*ASKED, {"ask": "Why?"}]}, "survey"),
-        ({"pay": FILE["pay"] | {"point": 0}, "seconds": 30}, r"pay.point \(was 0.1\); seconds \(was 60.0\)"),
-        ({"lobby": FILE["lobby"] | {"pay": 0}}, r"lobby.pay \(was 0.5\)"),
-        ({"cells": {"other": FILE["cells"]["one"]}}, r"cells\.one"),
-        ({"cells": {"one": FILE["cells"]["one"] | {"quota": 9}, "more": FILE["cells"]["two"]}, "title": "New"}, ""),
-    ],
-)
-def test_what_people_began_under_stays_as_it_was(tmp_path, short, changes, said):
-    async def go():
-        async with session(tmp_path, Clock(), **ONE) as place:
-            goes(place, "a", "survey")
-        if not said:
-            async with session(tmp_path, Clock(), **{**ONE, **changes}) as place:
-                assert len(place.states) == 1
-            return
-        with pytest.raises(AgonError, match=f"began this study under other settings of {said}: put these back"):
-            async with session(tmp_path, Clock(), **{**ONE, **changes}):
-                pass
+ALLOWED = {"cells": {"one": FILE["cells"]["one"] | {"quota": 9}, "more": FILE["cells"]["two"]}, "title": "New"}
+FORBIDDEN = [
+    ({"survey": [*ASKED, {"ask": "Why?"}]}, "survey"),
+    ({"pay": FILE["pay"] | {"point": 0}, "seconds": 30}, r"pay.point \(was 0.1\); seconds \(was 60.0\)"),
+    ({"lobby": FILE["lobby"] | {"pay": 0}}, r"lobby.pay \(was 0.5\)"),
+    ({"cells": {"other": FILE["cells"]["one"]}}, r"cells\.one"),
+]
+"""Changes to a study in which people have begun, and the settings that the message names."""
 
-    run(go())
+
+def gathered(folder, **changes):
+    """What `gather` says of the study."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("agon_hall.gather.study", lambda name: made(**{**ONE, **changes}))
-        with pytest.raises(AgonError, match="other settings") if said else contextlib.nullcontext():
-            gather(tmp_path, "own", tmp_path / "out")
+        return gather(folder, "own", folder / "out")
 
 
-def test_answers_that_look_like_formulas_are_texts_in_the_files(tmp_path, short):
+def test_what_people_began_under_stays_as_it_was(tmp_path, short, subtests):
+    async def go(**changes):
+        async with session(tmp_path, Clock(), **{**ONE, **changes}) as place:
+            goes(place, "a", "survey")
+            return len(place.states)
+
+    run(go())
+    for changes, names in FORBIDDEN:
+        with subtests.test(names):
+            with pytest.raises(AgonError, match=f"began this study under other settings of {names}: put these back"):
+                run(go(**changes))
+            with pytest.raises(AgonError, match="other settings"):
+                gathered(tmp_path, **changes)
+    assert run(go(**ALLOWED)) == 1 and gathered(tmp_path, **ALLOWED)
+
+
+def test_files_have_no_names_of_people_and_no_formulas(tmp_path, short):
     async def go():
         async with session(tmp_path, Clock(), **ONE) as place:
+            goes(place, "qsecretpidq", "quiz")
             person = goes(place, "a")
             place.tick()
             await plays(place, person)
@@ -636,10 +616,11 @@ def test_answers_that_look_like_formulas_are_texts_in_the_files(tmp_path, short)
             study_pages.submit(place, person, dict(sent))
 
     run(go())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agon_hall.gather.study", lambda name: made(**ONE))
-        gather(tmp_path, "own", tmp_path / "out")
-    assert list(pd.read_csv(tmp_path / "out/participants.csv")["survey 1"]) == ["'=1+1 so\nit is"]
+    gathered(tmp_path)
+    people = pd.read_csv(tmp_path / "out/participants.csv")
+    assert list(people["survey 1"].dropna()) == ["'=1+1 so\nit is"]
+    assert list(people.exclusions.dropna()) == ["not at the end: quiz"]
+    assert not any(b"qsecretpidq" in path.read_bytes() for path in (tmp_path / "out").iterdir())
 
 
 def test_links_and_hashed_names_need_the_secret_that_made_them(tmp_path, short):
@@ -752,19 +733,20 @@ def test_time_that_is_up_is_answered_by_the_script(tmp_path, short):
             place.tick()
             table, seat = place.table(late), place.states[late].seat
             table.row = table.row._replace(seconds=0.01)
-            await asyncio.sleep(0.1)
-            assert table.timeouts[seat] >= 1 and not table.leavers
+            await comes(lambda: table.timeouts[seat], "a timeout")
+            await comes(lambda: place.hall.store.answer(table.id, seat, 0), "the answer of the script")
+            answer = place.hall.store.answer(table.id, seat, 0)
+            assert answer.fallback == "stood in: tit_for_tat (time is up)" and answer.action and not table.leavers
 
     run(go())
 
 
-@pytest.mark.parametrize("drafts", [False, True])
-def test_what_is_typed_and_not_sent_is_kept_where_people_agreed_to_it(tmp_path, short, drafts):
+def test_what_is_typed_and_not_sent_is_kept_where_people_agreed_to_it(tmp_path, short):
     cell = {"one": {"games": ["public_goods"], "seats": ["human", *["anything"] * 2], "quota": 1}}
 
-    async def go():
-        clock, consent = Clock(), FILE["consent"] | {"drafts": drafts}
-        async with session(tmp_path, clock, cells=cell, consent=consent, dropout={"then": "end"}) as place:
+    async def go(drafts):
+        clock, consent, folder = Clock(), FILE["consent"] | {"drafts": drafts}, tmp_path / str(drafts)
+        async with session(folder, clock, cells=cell, consent=consent, dropout={"then": "end"}) as place:
             who = goes(place, "a")
             place.tick()
             table = place.table(who)
@@ -778,10 +760,11 @@ def test_what_is_typed_and_not_sent_is_kept_where_people_agreed_to_it(tmp_path, 
             noted = [detail for _, _, kind, detail in place.hall.store.events("own") if detail.get("what") == "draft"]
             return [each["entered"]["answer"] for each in noted], {(each["round"], each["phase"]) for each in noted}
 
-    typed, where = asyncio.run(go())
-    assert bool(typed) == drafts
-    if drafts:  # what changes nothing is not kept again, long texts are cut, and there is an end
-        assert typed[:3] == ["1", "12", ("long" * 1000)[:LETTERS]] and len(typed) == DRAFTS and len(where) == 1
+    assert run(go(drafts=False)) == ([], set())
+    typed, where = run(
+        go(drafts=True)
+    )  # what changes nothing is not kept again, long texts are cut, and there is an end
+    assert typed[:3] == ["1", "12", ("long" * 1000)[:LETTERS]] and len(typed) == DRAFTS and len(where) == 1
 
 
 def test_a_server_killed_anywhere_loses_nothing(tmp_path, short, monkeypatch):
@@ -827,11 +810,3 @@ def test_nothing_is_said_to_have_happened_that_could_not_be_kept(tmp_path, short
             assert place.states[who].stage == "quiz"
 
     run(go())
-
-
-def test_quizzes_of_the_studies_in_conf_are_of_their_games():
-    for name in ("counterfactual_people", "tradecraft_people"):
-        own = study(name)
-        for cell in cells(own):
-            assert protocol.seat_cell(own, cell).game.seats == len(cell.entrants)
-        assert set(BEFORE) and own.consent.minutes

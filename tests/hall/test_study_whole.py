@@ -45,8 +45,7 @@ def come(browsing):
     assert not [said for each in made for said in each.forbidden]
 
 
-@pytest.mark.parametrize("number", NEWCOMERS)
-@pytest.mark.parametrize("of", OF)
+@pytest.mark.parametrize(("of", "number"), [("tradecraft", 2), ("counterfactual", 3), ("tradecraft", 12)])
 def test_everybody_comes_to_an_end_and_nothing_is_lost(server, come, of, number):
     own = ready(server, f"{of}_{number}", OF[of])
     if of == "tradecraft" and number < 12:  # people with each other only
