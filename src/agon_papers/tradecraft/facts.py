@@ -114,7 +114,8 @@ class Facts:
 
         refused: all refused calls; bad_checks, bad_proposals: some of these; empty: proposals of nothing, without those that the program
         made for it; violations: refused and empty. decisions: on proposals that it received; rejected: those that
-        took effect as reject; defaults: those that were made for it; chosen: all others; chosen_reject: those of them that say reject.
+        took effect as reject; defaults: those that were made for it; chosen: all others; chosen_reject: those of them that
+        took effect as reject.
         checks: craft checks, refused or not; said_reject: decisions that say reject, defaults included; one: 1, the game.
         """
         metrics = trading(self.turns, ["match", "seat"])
