@@ -15,7 +15,7 @@ from agon.games.tables import games_table
 from agon.scores import all_metrics, scores
 from agon.turns import mark_partial, read, read_games, tidy, typed
 from agon_design.compare import _counts, compare, rate
-from agon_design.differences import DRAWN
+from agon_design.permutation import DRAWN
 from agon_design.power import variances
 from agon_design.words import explain_condition
 

@@ -120,8 +120,8 @@ class Facts:
         proposals, without the program's defaults. violations: refused and empty. checks: all craft checks.
 
         Decisions on received proposals. decisions: all. rejected: those that took effect as reject. defaults: those
-        that the program made. chosen: all others. chosen_reject: those of the chosen that say reject. said_reject: all
-        that say reject, with defaults.
+        that the program made. chosen: all others. chosen_reject: those of the chosen that took effect as reject.
+        said_reject: all that say reject, with defaults.
 
         one: 1, for the game.
         """
