@@ -84,6 +84,23 @@ def test_a_question_that_the_matches_cannot_decide_is_not_registered(project):
     assert run.returncode == 1 and "the two share no cell" in run.stderr
 
 
+@pytest.mark.parametrize(
+    ("parameters", "reasons"),
+    [
+        ({"temperature": 0.0}, "answers at temperature 0"),
+        ({"extra": {"seed": 7}}, "always has the same seed"),
+        ({"temperature": 0, "seed": 0}, "answers at temperature 0 and always has the same seed"),
+        ({"temperature": 1.0}, None),
+    ],
+)
+def test_repetitions_that_are_copies_are_warned_of(project, parameters, reasons):
+    project.experiment("said", 3, seats=SEATS)
+    project.model("http://127.0.0.1:9", parameters={"max_tokens": 100} | parameters)
+    registered = done(project.run("register", "experiment=said", written(project, FILE + UNTIL)))
+    assert (f"note: server {reasons}: repetitions" in registered) == (reasons is not None)
+    assert ("may decide too soon" in project.run("record-until", "experiment=said").stdout) == (reasons is not None)
+
+
 def test_however_often_it_is_killed_it_decides_the_same(project, tmp_path):
     dice, kills = Random(), 0
     undisturbed = Project(tmp_path / "undisturbed")
