@@ -614,7 +614,7 @@ def test_an_unknown_price_forbids_a_budget_in_money(said):
     plan, money, tokens = (said[command] for command in REFUSED[-3:])
     assert re.search(r"^priceless .* unknown ", plan[1], re.MULTILINE)
     assert "; no price in conf/model/priceless.yaml\n" in plan[1]
-    assert "; the money for priceless is not in it, whose price conf/model does not say" in plan[1]
+    assert "; without the cost of priceless: conf/model does not say its price" in plan[1]
     assert money[0] == 1 and money[2].startswith("agon: model priceless: budget.usd needs its price")
     assert tokens[0] == 3 and "budget.tokens=3000" in tokens[1] and "answers of unknown price" in tokens[1]
 

@@ -129,7 +129,7 @@ def _short_names(paths: Sequence[Path]) -> list[str]:
     "--metric",
     default="points",
     shell_complete=options.names_of("metrics"),
-    help="Of which more is better (agon list metrics).",
+    help="A metric of which more is better (agon list metrics).",
 )
 @click.option("--by", metavar="COLUMN,...", default="agent,model", help="Columns that name a player.")
 @options.experiment()

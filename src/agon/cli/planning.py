@@ -13,7 +13,7 @@ from agon.paths import ROOT, display_path
 
 
 def plan(settings: Settings) -> None:
-    """The bill, unpaid: ranges of calls, tokens, cost, time.
+    """Estimates the bill, and asks nothing: ranges of calls, tokens, cost and time.
 
     experiment=NAME is a file in conf/experiment; experiment.repetitions=2 changes a part of it; batch=true asks in batches.
     """

@@ -1,6 +1,7 @@
 """Composition of conf/ by Hydra: the settings of a command, and single files of its groups, as plain data."""
 
 import functools
+import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -66,10 +67,9 @@ def search_project() -> None:
         def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
             search_path.prepend("project", f"file://{CONF}", anchor="main")
 
-    if ROOT == SHIPPED:
-        return
     _require_own_settings()
-    Plugins.instance().register(ProjectConf)
+    if ROOT != SHIPPED:
+        Plugins.instance().register(ProjectConf)
 
 
 def _require_own_settings() -> None:
@@ -81,15 +81,29 @@ def _require_own_settings() -> None:
     same = settings.is_file() and read_text_file(settings) == read_text_file(SHIPPED / "conf/agon.yaml")
     for hiding in [path for path in (settings, hydra) if path.exists() and not (same and path == settings)]:
         raise AgonError(f"conf/{hiding.name} would hide agon's own: what differs goes into conf/config.yaml")
-    for path in CONF.rglob("*.yaml"):
-        if path.is_file() and not (same and path == settings) and _sets_hydra(read_text_file(path)):
+    for path in _settings_files():
+        if not (same and path == settings) and _sets_hydra(read_text_file(path)):
             raise AgonError(
                 f"{display_path(path)}: Hydra's own settings, and @package, are for the command line: take them out of the file"
             )
 
 
+def _settings_files() -> Iterator[Path]:
+    """The project's files of settings, also those in linked folders, which Hydra reads. Raises AgonError for a link in a circle."""
+    entered = set()
+    for folder, _, files in os.walk(CONF, followlinks=True):
+        place = Path(folder).resolve()
+        if place in entered:
+            raise AgonError(f"{display_path(Path(folder))} leads to a folder of conf/ once more: remove the link")
+        entered.add(place)
+        paths = [Path(folder) / name for name in files if name.endswith(".yaml")]
+        yield from filter(Path.is_file, paths)
+
+
 def _sets_hydra(text: str) -> bool:
     """Whether a file's text has settings or defaults of Hydra's own. A text that Hydra cannot read has none."""
+    if not re.search(r"hydra|@package|\\", text):  # a backslash can spell any letter
+        return False
     try:
         settings: Any = OmegaConf.to_container(OmegaConf.create(text))
     except FAULTS:
