@@ -67,9 +67,10 @@ def search_project() -> None:
         def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
             search_path.prepend("project", f"file://{CONF}", anchor="main")
 
+    if ROOT == SHIPPED:
+        return
     _require_own_settings()
-    if ROOT != SHIPPED:
-        Plugins.instance().register(ProjectConf)
+    Plugins.instance().register(ProjectConf)
 
 
 def _require_own_settings() -> None:
