@@ -13,7 +13,7 @@ from agon.paths import ROOT, display_path
 
 
 def plan(settings: Settings) -> None:
-    """Estimates the bill, and asks nothing: ranges of calls, tokens, cost and time.
+    """Estimates the bill: calls, tokens, cost and time.
 
     experiment=NAME is a file in conf/experiment; experiment.repetitions=2 changes a part of it; batch=true asks in batches.
     """
