@@ -1,4 +1,4 @@
-"""The columns of turns: types and meanings."""
+"""The columns of turns: types and meanings; and actions as texts of their column."""
 
 import functools
 import json
