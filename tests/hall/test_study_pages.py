@@ -610,11 +610,11 @@ def test_six_tabs_of_one_person_leave_the_browser_free(server, person):
 
 def test_the_notebook_sets_people_beside_models():
     cells = nbformat.read(ROOT / "notebooks/people_and_models.ipynb", as_version=4).cells
-    known = {}
+    variables = {}
     for cell in cells:
         if cell.cell_type == "code":
-            exec(cell.source, known)
-    found = known["found"]
-    first = found[found.metric == "first"]
+            exec(cell.source, variables)
+    means = variables["means"]
+    first = means[means.metric == "first"]
     assert first.groupby("who").n.sum().to_dict() == {"people": 24, "zs@standin": 24} and first.cell.nunique() == 8
-    assert set(known["kept"].participant) < set(known["came"].participant)
+    assert set(variables["included"].participant) < set(variables["participants"].participant)
