@@ -1,4 +1,4 @@
-"""The tables behind the statements of the MAgIC paper, and the other numbers that their counts leave possible."""
+"""The tables behind the MAgIC paper's statements, and random redraws of their counts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,9 +42,9 @@ class Records:
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
         """The rows of a table, by model. Raises ValueError for a `where`, and Missing for a missing row.
 
-        abilities: Table 1 with the areas. pairs: Table 4 with the areas and without its last row, models with beliefs as NAME+PGM.
-        details: Table 2. with_pairs: Table 2 with the columns of Table 4. models: the models of Table 4 without beliefs and, in columns
-        NAME_after, with them.
+        abilities: Table 1 with the areas. pairs: Table 4 with the areas and without its last row; NAME+PGM are models
+        with beliefs. details: Table 2. with_pairs: Table 2 with the columns of Table 4. models: the models of Table 4
+        without beliefs and, in columns NAME_after, with them.
         """
         if where:
             raise ValueError(f"the tables of the paper are asked for whole, and not where {where}")
@@ -62,7 +62,10 @@ class Records:
         raise ValueError(f"there is no table {table}")
 
     def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
-        """Each share is drawn, and areas follow. Columns that are UNKNOWN have no number. For correlations rows are drawn too."""
+        """Draws every share whose count is known, and computes the areas from it. Columns that are UNKNOWN become NaN.
+
+        For correlations rows are drawn too.
+        """
         numbers = table.to_numpy(dtype=float)
         counts_of_shares = [
             ((row, place), *self._counts[cell])
@@ -92,20 +95,20 @@ class Records:
         return one
 
     def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
-        """None: no games are drawn."""
+        """Empty, because no games are drawn."""
         return ()
 
     def by_chance(self, table: pd.DataFrame, player: str, number: int) -> pd.DataFrame:
-        """Raises Missing: the printed numbers have no uniform player."""
+        """Raises Missing, since the paper has no uniform player."""
         raise Missing("nothing is printed of a uniform player")
 
     def true_variant(self, table: int, variant: str) -> str:
-        """Raises Missing: no caption names a variant."""
+        """Raises Missing, since no caption names a variant."""
         raise Missing("no caption names a variant")
 
     @cached_property
     def _counts(self) -> dict[tuple[str, str, float], tuple[float, int, str]]:
-        """(model, metric, share in percent) -> games that count, of how many, and a key, as `jeffreys` wants them."""
+        """(model, metric, share in percent) -> arguments of `jeffreys` (count of games, games, key), by `granularity`."""
         tested = counts.granularity(self.facts)
         tested = tested[tested.metric.isin(["win_rate", *ABILITIES, *WIN_RATES]) & (tested.reading == "reconciled")]
         counts_by_cell = {}
