@@ -188,8 +188,10 @@ class Decision:
     def p(self) -> float:
         """The one-sided p of the records against their opposite: the share that disagrees, by Student's t, times the parts.
 
-        If none disagrees, half of one is counted: none of 120 does not mean never.
+        If none disagrees, half of one is counted: none of 120 does not mean never. NaN where no record set has a number.
         """
+        if not self.draws:
+            return np.nan
         disagreeing = max(self.draws - self.agreeing, 0.5) / self.draws
         return min(1.0, self.parts * float(stdtr(self.free, ndtri(disagreeing))))
 
@@ -439,7 +441,10 @@ class Statements:
             steps = {name: [ways[place] for place in places] for name, ways in moved.items()}
             decision = settle(own, partial(draw_places, places), cells)
             by_reading.append(Reading(own, decision, steps, cells, places[decision.weakest]))
-        shown = min(by_reading, key=lambda reading: (reading.verdict != UNDECIDED, -reading.decision.p))
+        shown = min(
+            by_reading,
+            key=lambda reading: (reading.verdict != UNDECIDED, -np.nan_to_num(reading.decision.p, nan=np.inf)),
+        )
         row |= joined(by_reading) | shown.numbers(kind)
         row |= {"unit": self.records.unit} | self._chance(function, selections, tables, shown.decisive)
         if row["verdict"] == HOLDS and row.get("chance_true", 0) >= ENOUGH:
