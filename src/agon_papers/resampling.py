@@ -66,14 +66,21 @@ class Units:
     ) -> Callable[[int], pd.DataFrame]:
         """A function from the number of a record set to the rows of a table in it, or to their means `by` columns.
 
-        A table without matches stays as it is. `whole`: see `within_cells`.
+        A table without matches stays as it is. `whole`: see `within_cells`. In means, each of the n - 1 units of a cell weighs
+        n / (n - 1), so that large and small cells keep their weights.
         """
         if "match" not in table:
             return lambda number: table
         places = self.places(table)
         rows = np.arange(len(table))
-        view = weighted_means(table, by) if by else lambda weights: table.take(np.repeat(rows, weights))
-        return lambda number: view(self._weights(number // BLOCK, whole)[number % BLOCK, places])
+        scale = 1.0 if whole else self._scales[places]
+        means = weighted_means(table, by) if by else None
+
+        def one(number: int) -> pd.DataFrame:
+            weights = self._weights(number // BLOCK, whole)[number % BLOCK, places]
+            return means(weights * scale) if means else table.take(np.repeat(rows, weights))
+
+        return one
 
     @cached_property
     def _matches(self) -> pd.Index:
@@ -84,14 +91,20 @@ class Units:
         """The cell of each match."""
         return self.table.groupby([*self.cell], observed=True, sort=False).ngroup().to_numpy()
 
+    @cached_property
+    def _scales(self) -> NDArray[np.float64]:
+        """n / (n - 1) for each match in a cell of n; 1 in a cell of one."""
+        n = np.bincount(self._cells)[self._cells]
+        return n / np.maximum(n - 1, 1)
+
     def _weights(self, block: int, whole: bool) -> NDArray[np.int8]:
         if (block, whole) not in self.blocks:
             self.blocks[block, whole] = within_cells(self._cells, block, whole=whole)
         return self.blocks[block, whole]
 
 
-def weighted_means(table: pd.DataFrame, by: Sequence[str]) -> Callable[[NDArray[np.int8]], pd.DataFrame]:
-    """A function from weights of rows to `table.groupby(by).mean()` with each row repeated as often as its weight."""
+def weighted_means(table: pd.DataFrame, by: Sequence[str]) -> Callable[[NDArray[np.float64]], pd.DataFrame]:
+    """A function from weights of rows to the weighted means of `table.groupby(by)`."""
     groups = table.groupby([*by])
     plain = groups.mean(numeric_only=True)
     first = groups.size().cumsum().shift(fill_value=0)
@@ -100,8 +113,8 @@ def weighted_means(table: pd.DataFrame, by: Sequence[str]) -> Callable[[NDArray[
     present = ~np.isnan(numbers)
     numbers[~present] = 0
 
-    def means(weights: NDArray[np.int8]) -> pd.DataFrame:
-        rows = weights[order, None].astype(float)
+    def means(weights: NDArray[np.float64]) -> pd.DataFrame:
+        rows = weights[order, None]
         total, n = (np.add.reduceat(rows * values, first) for values in (numbers, present))
         return pd.DataFrame(total / np.where(n, n, np.nan), plain.index, plain.columns)
 

@@ -192,11 +192,24 @@ def test_means_are_those_of_the_rows_that_are_drawn(cells, whole, number):
     table = pd.DataFrame({"cell": cells, "pair": cells // 2, "points": points, "void": 0, "match": map(str, cells)})
     table["match"] += table.index.astype(str).map("/{}".format)
     units = Units(table, ["cell"])
+    n = table.groupby("cell").cell.transform("size")
+    weight = 1.0 if whole else n / (n - 1).clip(lower=1)
     for part in (table, table[table.pair > 0]):
         drawn = units.redraws(part, whole=whole)(number)
+        weights = table.assign(weight=weight).weight.loc[drawn.index].where(drawn.points.notna())
         for by in (["cell"], ["pair"], ["void", "pair"]):
             means = units.redraws(part, by, whole=whole)(number)
-            pd.testing.assert_frame_equal(means, drawn.groupby(by).mean(numeric_only=True), check_dtype=False)
+            keys = [drawn[name] for name in by]
+            expected = (drawn.points * weights).groupby(keys).sum(min_count=1) / weights.groupby(keys).sum()
+            pd.testing.assert_series_equal(means.points, expected, check_names=False)
+
+
+def test_means_over_cells_of_different_sizes_keep_their_weights():
+    table = pd.DataFrame(
+        {"cell": [0] * 5 + [1] * 2, "points": [0.0] * 5 + [1.0] * 2, "void": 0, "match": list("abcdefg")}
+    )
+    draw = Units(table, ["cell"]).redraws(table, ["void"])
+    assert {round(draw(number).points.item(), 9) for number in range(20)} == {round(2 / 7, 9)}
 
 
 def values(n: int, cells: int, samples: int) -> np.ndarray:

@@ -137,7 +137,7 @@ sample(rated, "rating_standin", own / "ratings.parquet")
 trading()
 findings = ROOT / "tests/smoke/findings"  # as results/notebooks, with the tables that the findings lean on
 asked = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "notebooks").glob("*_findings.ipynb")))
-for name in re.findall(r'written\(\\"(\w+)\\"', asked):
+for name in re.findall(r'read_results\(\\"(\w+)\\"', asked):
     [path] = (ROOT / "results/notebooks").glob(f"*/*/{name}.csv")
     found = pd.read_csv(path, dtype=str)
     if "claim" in found:
