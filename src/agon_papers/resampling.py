@@ -207,19 +207,20 @@ class Replicates:
         """The ends of an interval of the estimate.
 
         Shares of rows, and the smallest of several gaps, are shifted: their mean is the estimate in the records. Shares are stretched
-        (`stretch_factor`). If they vary, their ends lie HALF a row further out, as a count is a whole number.
+        (`stretch_factor`). If they vary, their ends lie HALF a row further out, as a count is a whole number. The estimate is always
+        inside.
         """
         if not len(self.estimate):
             return np.nan, np.nan
-        mean = self.estimate.mean()
+        best, mean = recorded.estimate, self.estimate.mean()
         if self.sizes is None:
-            low, high = np.quantile(self.estimate, tails)
-            shift = recorded.estimate - mean if self.parts.shape[1] > 1 else 0.0
-            return low + shift, high + shift
+            shift = best - mean if self.parts.shape[1] > 1 else 0.0
+            low, high = np.quantile(self.estimate, tails) + shift
+            return min(low, best), max(high, best)
         stretched = (self.estimate - mean) * stretch_factor(cells, self.sizes.mean())
-        low, high = recorded.estimate + np.quantile(stretched, tails)
+        low, high = best + np.quantile(stretched, tails)
         more = HALF / self.sizes.mean() if low < high else 0.0
-        return max(low - more, 0.0), min(high + more, 1.0)
+        return max(min(low - more, best), 0.0), min(max(high + more, best), 1.0)
 
 
 def replicates_of(tests: Sequence[Test]) -> Replicates:
