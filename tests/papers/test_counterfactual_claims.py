@@ -391,8 +391,8 @@ def test_uniform_play_is_told_from_the_equilibrium(shares, expected):
 @pytest.mark.parametrize(("second", "expected"), [("rock", "holds"), ("paper", "fails")])
 def test_a_script_that_opens_in_two_ways_draws(second, expected):
     rows = records()
-    openings = rows[["match"]].assign(action=["rock" if number % 2 else second for number in rows.repetition])
-    given = replace(plain_records(), openings=openings)
+    replies = ["rock" if number % 2 else second for number in rows.repetition]
+    given = replace(plain_records(), moves=rows[["match"]].assign(round=1, model_action="rock", script_action=replies))
     assert row(given, "scripts_draw_nothing").verdict == expected
 
 

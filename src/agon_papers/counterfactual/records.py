@@ -71,7 +71,7 @@ class Records:
     captions: pd.DataFrame
     settings: pd.DataFrame | None = None
     cycles: Mapping[tuple[str, str], Sequence[str]] | None = None
-    openings: pd.DataFrame | None = None
+    moves: pd.DataFrame | None = None
     players: ClassVar[tuple[str, Sequence[str]]] = (UNIFORM, CONSTANT)
     unit: ClassVar[str] = "match"
 
@@ -79,7 +79,8 @@ class Records:
         """Rows of a table. Matches are of the paper's variants, models, styles and opponents, unless `where` names others.
 
         Opponents "scripts" and "steady" stand for SCRIPTS and STEADY of each game. Tables: matches, all (of any model), actions (shares
-        of actions), payoffs (of the first seat), both_payoffs, captions, settings, openings (matches with the opponent's first move).
+        of actions), payoffs (of the first seat), both_payoffs, captions, settings, moves (a row for each round of these
+        matches).
         Raises Missing if a cell has no row.
         """
         choices = {key: [value] if isinstance(value, str | int) else [*value] for key, value in where.items()}
@@ -104,10 +105,10 @@ class Records:
                 if self.settings is None or self.settings.empty:
                     raise Missing("the matches' temperature and token limit are not among the tables given (settings)")
                 return self.settings
-            case "openings":
-                if self.openings is None or self.openings.empty:
-                    raise Missing("the opponents' first moves are not among the tables given (openings)")
-                return self.rows("matches", where).merge(self.openings[["match", "action"]], on="match")
+            case "moves":
+                if self.moves is None or self.moves.empty:
+                    raise Missing("the players' moves are not among the tables given (moves)")
+                return self.rows("matches", where)[[*DESIGN, "match"]].merge(self.moves, on="match")
         raise ValueError(f"there is no table {table}")
 
     def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
@@ -198,19 +199,20 @@ def records_of(
     published: pd.DataFrame,
     settings: pd.DataFrame | None = None,
     cycles: Mapping[tuple[str, str], Sequence[str]] | None = None,
-    openings: pd.DataFrame | None = None,
+    moves: pd.DataFrame | None = None,
 ) -> Records:
     """Prepares the tables: the models' short names, and the true variant of each caption.
 
     `matches`: agon.games.matrix.metrics.per_match of the player under test, all recorded matches. `shares`: action_shares of
     seat 0 by game, variant, model, agent, opponent and match. `payoffs`: rows of agon.games.payoff_rows. `published`: tables.csv.
     `settings`: one row per match with temperature and max_tokens. `cycles`: as of `chance.cycles_of`, for the values by chance.
-    `openings`: match and action of the opponents' first moves. Statements that need a table which is None cannot be checked.
+    `moves`: match, round, model_action and
+    script_action (the opponent's). Statements that need a table which is None cannot be checked.
     """
     text = published.astype({"mean": str, "std": str})
     captions = true_variants(agreement(statistics(matches, "reconciled"), text), text)
     known_shares = short(shares[shares.match.isin(matches.match)])
-    return Records(prepared(matches, payoffs), known_shares, payoffs, captions, settings, cycles, openings)
+    return Records(prepared(matches, payoffs), known_shares, payoffs, captions, settings, cycles, moves)
 
 
 def complete(table: pd.DataFrame, choices: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
