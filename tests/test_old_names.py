@@ -100,6 +100,7 @@ QUOTES = {
     "docs/how-to/compare-with-the-paper.md": "says that the paper's name is understood",
     "docs/tutorials/your-model-beside-the-papers.md": "says what the paper calls it",
     "notebooks/counterfactual_claims.ipynb": "the paper's records",
+    "notebooks/counterfactual_findings.ipynb": "the paper's records",
     "notebooks/statistics.ipynb": "designs of the paper's records",
     "notebooks/twins.ipynb": "the paper's records",
 }
