@@ -1,0 +1,143 @@
+"""One's own games of MAgIC in the shape of the paper's tables and figures, counted as the printed numbers are."""
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from agon.games.tables import seat_table
+from agon.metrics.abilities import abilities
+from agon.metrics.tallies import tallies
+from agon_papers.magic.cells import pairs
+from agon_papers.magic.facts import ABILITIES, AVERAGE, PGM
+
+ARMS = {"zs": "", "beliefs": PGM, "beliefs_as_played": PGM, "beliefs_matrix": "+ProPGM"}
+"""Agent -> suffix of the model's name in the paper's tables. Other agents have their name in brackets."""
+
+OWN = "own: "
+"""Begins the label of a row that is not the paper's."""
+
+DETAILS = {
+    "cost_sharing_wr": "win_cost_sharing",
+    "cost_sharing_cost": "cost",
+    "prisoner_wr": "win_prisoner3",
+    "prisoner_score": "score",
+    "public_good_wr": "win_public_goods",
+    "public_good_payback": "payback",
+}
+"""Column of Table 2 -> metric (agon.metrics.tallies)."""
+
+POINTS = ("area", "cost", "score", "payback")
+"""Metrics that are no shares."""
+
+
+def tally(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
+    """agon.metrics.tallies.tallies, family by family, so that a challenger may have played some families only.
+
+    Reasoning counts as in the printed numbers: two predictions as one, 600 in a full run (docs/deviations.md).
+    Raises AgonError for a challenger that has not played all games of a family.
+    """
+    seats = seat_table(games)
+    parts = [
+        tallies(turns[turns.game == family], seats[seats.game == family]) for family in turns.game.astype(str).unique()
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    table = table[table.metric != "reasoning"]
+    return table.assign(metric=table.metric.replace({"reasoning_published": "reasoning"}))
+
+
+def label_of(challenger: str) -> str:
+    """A challenger as a row of the paper's tables: `own: MODEL`, with the suffix of its arm. A script has its own name."""
+    agent, _, model = challenger.partition("@")
+    if not model:
+        return OWN + agent
+    return OWN + model + ARMS.get(agent, f" ({agent})")
+
+
+def labels_of(challengers: pd.Series) -> pd.Series:
+    """`label_of` each; several agents of one arm and model have their names in brackets."""
+    labels = challengers.map(label_of)
+    is_ambiguous = challengers.groupby(labels).transform("nunique") > 1
+    return labels.where(~is_ambiguous, challengers.map(_spell_out))
+
+
+def _spell_out(challenger: str) -> str:
+    agent, _, model = challenger.partition("@")
+    return f"{OWN}{model} ({agent})"
+
+
+def scores_of(tallied: pd.DataFrame) -> pd.DataFrame:
+    """agon.metrics.abilities.abilities with a column `model` (`labels_of`), and value, low and high in percent or points."""
+    table = abilities(tallied)
+    factor = np.where(table.metric.isin(POINTS), 1.0, 100.0)
+    scaled = {name: table[name] * factor for name in ("value", "low", "high")}
+    labelled = table.assign(model=labels_of(table.challenger), **scaled)
+    return labelled.sort_values("model", kind="stable", ignore_index=True)
+
+
+def ability_rows(scores: pd.DataFrame) -> pd.DataFrame:
+    """Rows as of Tables 1 and 4: index model; win_rate, the seven abilities and area, absent where nothing counts for them."""
+    named = scores.metric.replace({"spy_win": "deception", "coordination_of_games": "coordination"})
+    wide = scores.assign(metric=named).pivot(index="model", columns="metric", values="value")
+    return wide.reindex(index=scores.model.unique(), columns=["win_rate", *ABILITIES, "area"])
+
+
+def detail_rows(scores: pd.DataFrame) -> pd.DataFrame:
+    """Rows as of Table 2: index model, columns of DETAILS."""
+    wide = scores.pivot(index="model", columns="metric", values="value").reindex(index=scores.model.unique())
+    return wide.reindex(columns=list(DETAILS.values())).set_axis(list(DETAILS), axis=1)
+
+
+def average_improvement(table: pd.DataFrame, name: str = AVERAGE) -> pd.DataFrame:
+    """The mean change by beliefs (points) over the models of `table` that have both rows, as one row."""
+    before, after = pairs(table)
+    return (after - before).mean().to_frame(name).T
+
+
+def axis_names(games: pd.DataFrame) -> pd.DataFrame:
+    """The name of each setting on the axes of Figure 10: game, setting, axis.
+
+    Of the dilemma it has the points of each where all cooperate, of who defects alone, and of each of two who defect.
+    """
+    rows = []
+    for game in games[games.game.isin(["prisoner3", "public_goods"])].itertuples():
+        settings = json.loads(game.settings)
+        numbers = [settings.get(name) for name in ("cooperate", "one_defect", "two_defect", "multiplier")]
+        rows.append((game.game, game.variant, "-".join(f"{number:g}" for number in numbers if number is not None)))
+    return pd.DataFrame(rows, columns=["game", "setting", "axis"])
+
+
+def defection_shares(tallied: pd.DataFrame, names: pd.DataFrame) -> pd.DataFrame:
+    """Percent of rounds of defection by score setting (Figure 10): model, axis, value, n (rounds). `names`: see `axis_names`."""
+    rows = tallied[tallied.metric == "rationality_prisoner3"].merge(names, on=["game", "setting"])
+    sums = rows.groupby(["challenger", "axis"], sort=False)[["hits", "n"]].sum().reset_index()
+    return sums.assign(model=labels_of(sums.challenger), value=100 * sums.hits / sums.n)[
+        ["model", "axis", "value", "n"]
+    ]
+
+
+def investments(turns: pd.DataFrame, games: pd.DataFrame, names: pd.DataFrame) -> pd.DataFrame:
+    """The points that the seat under test named in all rounds of a public good, by multiplier (Figure 10).
+
+    Columns: model, axis, value (mean points per game), above (percent of games with more than the endowment), n (games).
+    Points are those of the answers, before any cut to what was left; an unreadable answer is 0.
+    """
+    seats = seat_table(games[games.game == "public_goods"])
+    rows = (
+        turns[turns.game == "public_goods"]
+        .astype({"game": str, "variant": str})
+        .merge(seats[seats.tested], on=["game", "variant", "seat"])
+    )
+    if rows.empty:
+        return pd.DataFrame(columns=["model", "axis", "value", "above", "n"])
+    points = pd.to_numeric(rows.action.astype(object)).fillna(0)
+    challenger = rows.agent.astype(str) + ("@" + rows.model.astype(str)).where(rows.model.notna(), "")
+    rows = rows.assign(points=points, challenger=challenger)
+    of_games = rows.groupby(["challenger", "match", "setting"]).agg(
+        points=("points", "sum"), endowment=("endowment", "first")
+    )
+    of_games = of_games.reset_index().assign(game="public_goods").merge(names, on=["game", "setting"])
+    of_games["exceeds"] = 100.0 * (of_games.points > of_games.endowment)
+    groups = of_games.groupby(["challenger", "axis"], sort=False)
+    table = groups.agg(value=("points", "mean"), above=("exceeds", "mean"), n=("match", "size")).reset_index()
+    return table.assign(model=labels_of(table.challenger))[["model", "axis", "value", "above", "n"]]
