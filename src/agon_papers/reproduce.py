@@ -25,6 +25,7 @@ PAPERS = {
         {"turns_path": "counterfactual_live"},
         {"counterfactual_live": {"turns_path": "turns_path"}, "counterfactual_figures": {"compare": "turns_path"}},
     ),
+    "magic": Paper({"turns_path": "magic_live"}, {"magic_live": {"turns_path": "turns_path"}}),
 }
 
 

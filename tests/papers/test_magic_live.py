@@ -37,6 +37,9 @@ def test_rows_are_labelled_by_the_arms_of_the_paper(scores):
         ("zs@gpt", "own: gpt"),
         ("beliefs@gpt", "own: gpt+PGM"),
         ("beliefs_as_played@gpt", "own: gpt+PGM"),
+        ("beliefs_matrix@gpt", "own: gpt+ProPGM"),
+        ("zs_constrained@gpt", "own: gpt (constrained)"),
+        ("beliefs_constrained@gpt", "own: gpt (constrained)+PGM"),
         ("cot@gpt", "own: gpt (cot)"),
         ("magic_fair", "own: magic_fair"),
     ],
@@ -62,11 +65,22 @@ def test_an_arm_that_played_one_game_has_no_win_rate_and_no_area(scores):
     assert row[["win_rate", "area", "cooperation", "rationality"]].isna().all() and 0 <= row.judgement <= 100
 
 
-def test_games_that_are_missing_within_a_family_are_refused(sample):
+def test_games_that_are_missing_within_a_family_are_named_and_the_others_count(sample):
     turns, games = sample
     first = turns.match[turns.game == "undercover"].iloc[0]
-    with pytest.raises(AgonError, match="incomplete run, not scored"):
-        live.tally(turns[turns.match != first], games)
+    rest = turns[turns.match != first]
+    assert live.gaps(turns, games).empty
+    assert live.gaps(rest, games).to_dict("records") == [
+        {"challenger": "zs@standin_magic", "game": "undercover", "played": 39, "known": 40}
+    ]
+    sizes = live.tally(rest, games)
+    assert sizes[(sizes.challenger == "zs@standin_magic") & (sizes.metric == "spy_win")].n.sum() == 39
+
+
+def test_turns_in_which_nobody_is_under_test_are_refused_in_a_line():
+    path = "tests/smoke/standin_turns.parquet"
+    with pytest.raises(AgonError, match="nobody is under test in these matches: take turns of MAgIC's games"):
+        live.tally(read(path), read_games(path))
 
 
 def test_the_average_improvement_is_the_mean_change_over_pairs():

@@ -5,14 +5,15 @@ import json
 import numpy as np
 import pandas as pd
 
+from agon.errors import AgonError
 from agon.games.tables import seat_table
 from agon.metrics.abilities import abilities
 from agon.metrics.tallies import tallies
 from agon_papers.magic.cells import pairs
 from agon_papers.magic.facts import ABILITIES, AVERAGE, PGM
 
-ARMS = {"zs": "", "beliefs": PGM, "beliefs_as_played": PGM, "beliefs_matrix": "+ProPGM"}
-"""Agent -> suffix of the model's name in the paper's tables. Other agents have their name in brackets."""
+ARMS = {"beliefs_matrix": "+ProPGM", "beliefs": PGM, "zs": ""}
+"""How the name of an agent begins -> suffix of the model's name in the paper's tables. The rest of the name follows in brackets."""
 
 OWN = "own: "
 """Begins the label of a row that is not the paper's."""
@@ -32,26 +33,54 @@ POINTS = ("area", "cost", "score", "payback")
 
 
 def tally(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
-    """agon.metrics.tallies.tallies, family by family, so that a challenger may have played some families only.
+    """agon.metrics.tallies.tallies of each challenger, over the games that it has played (`gaps` names the others).
 
     Reasoning counts as in the printed numbers: two predictions as one, 600 in a full run (docs/deviations.md).
-    Raises AgonError for a challenger that has not played all games of a family.
+    Raises AgonError for turns in which nobody is under test.
     """
-    seats = seat_table(games)
-    parts = [
-        tallies(turns[turns.game == family], seats[seats.game == family]) for family in turns.game.astype(str).unique()
-    ]
+    seats, parts = seat_table(games), []
+    of_challengers = turns.astype({"game": str, "variant": str}).groupby(_challengers(turns, seats), sort=False)
+    for _, rows in of_challengers:
+        played = rows[["game", "variant"]].drop_duplicates()
+        parts.append(tallies(turns.loc[rows.index], seats.merge(played, on=["game", "variant"])))
+    if not parts:
+        raise AgonError("nobody is under test in these matches: take turns of MAgIC's games, as magic_live has them")
     table = pd.concat(parts, ignore_index=True)
     table = table[table.metric != "reasoning"]
     return table.assign(metric=table.metric.replace({"reasoning_published": "reasoning"}))
 
 
+def gaps(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
+    """Families that a challenger has played in part: challenger, game, played, known (numbers of games that `games` has)."""
+    challengers = _challengers(turns, seat_table(games))
+    played = turns.astype({"game": str}).groupby([challengers, "game"]).variant.nunique().rename("played")
+    known = games.groupby("game").variant.nunique().rename("known")
+    table = played.rename_axis(["challenger", "game"]).reset_index().merge(known, on="game")
+    return table[table.played < table.known].reset_index(drop=True)
+
+
+def _challengers(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.Series:
+    """The challenger of each turn's match, as in agon.metrics.tallies: agent, or agent@model, of the seats under test."""
+    rows = turns[["match", "game", "variant", "seat", "agent", "model"]].astype(str)
+    tested = seats[seats.tested].astype({"seat": str})[["game", "variant", "seat"]]
+    rows = rows.assign(has_model=turns.model.notna().to_numpy()).merge(tested, on=["game", "variant", "seat"])
+    names = rows.agent + ("@" + rows.model).where(rows.has_model, "")
+    of_matches = dict(zip(rows["match"], names, strict=True))
+    return turns["match"].astype(str).map(of_matches).rename("challenger")
+
+
 def label_of(challenger: str) -> str:
-    """A challenger as a row of the paper's tables: `own: MODEL`, with the suffix of its arm. A script has its own name."""
+    """A challenger as a row of the paper's tables: `own: MODEL`, with the suffix of its arm. A script has its own name.
+
+    `zs_constrained` and `beliefs_constrained` of a model are a pair: `own: MODEL (constrained)`, and the same with `+PGM`.
+    """
     agent, _, model = challenger.partition("@")
     if not model:
         return OWN + agent
-    return OWN + model + ARMS.get(agent, f" ({agent})")
+    name = agent.removesuffix("_as_played")
+    arm = next((arm for arm in ARMS if name == arm or name.startswith(f"{arm}_")), "")
+    rest = name.removeprefix(arm).removeprefix("_")
+    return OWN + model + (f" ({rest})" if rest else "") + ARMS.get(arm, "")
 
 
 def labels_of(challengers: pd.Series) -> pd.Series:
@@ -122,17 +151,12 @@ def investments(turns: pd.DataFrame, games: pd.DataFrame, names: pd.DataFrame) -
     Columns: model, axis, value (mean points per game), above (percent of games with more than the endowment), n (games).
     Points are those of the answers, before any cut to what was left; an unreadable answer is 0.
     """
-    seats = seat_table(games[games.game == "public_goods"])
-    rows = (
-        turns[turns.game == "public_goods"]
-        .astype({"game": str, "variant": str})
-        .merge(seats[seats.tested], on=["game", "variant", "seat"])
-    )
+    seats = seat_table(games)
+    rows = turns.astype({"game": str, "variant": str}).assign(challenger=_challengers(turns, seats))
+    rows = rows[rows.game == "public_goods"].merge(seats[seats.tested], on=["game", "variant", "seat"])
     if rows.empty:
         return pd.DataFrame(columns=["model", "axis", "value", "above", "n"])
-    points = pd.to_numeric(rows.action.astype(object)).fillna(0)
-    challenger = rows.agent.astype(str) + ("@" + rows.model.astype(str)).where(rows.model.notna(), "")
-    rows = rows.assign(points=points, challenger=challenger)
+    rows["points"] = pd.to_numeric(rows.action.astype(object)).fillna(0)
     of_games = rows.groupby(["challenger", "match", "setting"]).agg(
         points=("points", "sum"), endowment=("endowment", "first")
     )
