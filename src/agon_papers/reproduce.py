@@ -15,7 +15,8 @@ class Paper(NamedTuple):
     """What a paper's pages need."""
 
     experiments: Mapping[str, str]
-    """Parameter of the command that names a table of turns -> the experiment that has these turns."""
+    """Parameter of the command that names a table of turns -> the experiment that has these turns. The first one asks the
+    command's model, in the command's prompt set; the others, such as an assessor's, ask those of their files."""
     pages: Mapping[str, Mapping[str, str]]
     """Notebook -> its parameter -> the parameter of the command with the table's path."""
 
@@ -24,6 +25,11 @@ PAPERS = {
     "counterfactual": Paper(
         {"turns_path": "counterfactual_live"},
         {"counterfactual_live": {"turns_path": "turns_path"}, "counterfactual_figures": {"compare": "turns_path"}},
+    ),
+    "magic": Paper({"turns_path": "magic_live"}, {"magic_live": {"turns_path": "turns_path"}}),
+    "tradecraft": Paper(
+        {"turns_path": "tradecraft_live", "ratings_path": "tradecraft_ratings"},
+        {"tradecraft_live": {"turns_path": "turns_path", "ratings_path": "ratings_path"}},
     ),
 }
 
@@ -45,13 +51,12 @@ def reproduce(paper: str, words: Sequence[str]) -> int:
     if not model and len(paths) < len(page.experiments):
         raise AgonError(f"whose {paper}? say model=NAME, a file in conf/model, or {next(iter(page.experiments))}=FILE")
     overrides = [f"{name}={value}" for name, value in settings.items()]
-    overrides += [f"experiment.prompts={prompts}"] if prompts else []
-    for name, experiment in page.experiments.items():
+    of_the_model = [f"experiment.models=[{model}]", *([f"experiment.prompts={prompts}"] if prompts else [])]
+    for number, (name, experiment) in enumerate(page.experiments.items()):
         if name not in paths:
             paths[name] = f"transcripts/{experiment}-{model}.parquet"
-            if code := _run(
-                "play", f"experiment={experiment}", f"experiment.models=[{model}]", *overrides, f"out={paths[name]}"
-            ):
+            words = [f"experiment={experiment}", *(of_the_model if number == 0 else []), *overrides]
+            if code := _run("play", *words, f"out={paths[name]}"):
                 return code
     run = f"{paper}-{model or Path(next(iter(paths.values()))).stem}"
     for notebook, parameters in page.pages.items():
