@@ -124,9 +124,10 @@ def _cell(text: str) -> str:
 
 
 def beginning(game: str, agent: str, prompts: str) -> str:
-    """The first messages to the first seat: rules and question."""
-    messages = next(iter(conversations(game, agent, prompts).values()))[:2]
-    return "\n\n".join(message.text.strip() for message in messages)
+    """The first messages to the first seat: rules, question, and the first question about beliefs, if there is one."""
+    messages = next(iter(conversations(game, agent, prompts).values()))
+    beliefs = [message for message in messages[2:] if "a question to you alone" in message.text]
+    return "\n\n".join(message.text.strip() for message in (*messages[:2], *beliefs[:1]))
 
 
 def page(paper: str) -> str:

@@ -83,7 +83,15 @@ def test_a_tournament_of_one_game_is_enough(tmp_path, game):
     assert f"{game} default: " in said and drawn(tmp_path) == {f"scripted_{game}"} | null
 
 
-def test_players_that_are_no_scripts_are_shown(tmp_path):
+def test_own_games_of_one_family_leave_the_others_out(tmp_path):
     turns = some(tmp_path, "magic_standin", game="public_goods")
-    said = executed("magic_own", tmp_path, scripted_path="", standin_path=turns)
-    assert "did not play here" in said and drawn(tmp_path) == {"magic_own_intervals", "magic_own_rationality"}
+    said = executed("magic_live", tmp_path, turns_path=turns)
+    assert "no win rate and no area" in said and "own:" not in (tmp_path / "tables/magic_live_9.csv").read_text()
+
+
+def test_own_models_are_beside_the_printed_ones_in_every_table(tmp_path):
+    said = executed("magic_live", tmp_path)
+    assert "own: standin_magic: win rate" in said
+    assert drawn(tmp_path) == {f"magic_live_{number}" for number in (1, 4, 6, 9, 10)}
+    tables = {path.stem: path.read_text() for path in tmp_path.glob("tables/*.csv")}
+    assert all("own: standin_magic" in tables[f"magic_live_{number}"] for number in (1, 2, 4, 9, 10))

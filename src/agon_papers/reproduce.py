@@ -26,6 +26,7 @@ PAPERS = {
         {"turns_path": "counterfactual_live"},
         {"counterfactual_live": {"turns_path": "turns_path"}, "counterfactual_figures": {"compare": "turns_path"}},
     ),
+    "magic": Paper({"turns_path": "magic_live"}, {"magic_live": {"turns_path": "turns_path"}}),
     "tradecraft": Paper(
         {"turns_path": "tradecraft_live", "ratings_path": "tradecraft_ratings"},
         {"tradecraft_live": {"turns_path": "turns_path", "ratings_path": "ratings_path"}},

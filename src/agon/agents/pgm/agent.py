@@ -24,10 +24,12 @@ from agon.agents.base import Place, Reply, total_cost
 from agon.agents.llm import LLM, ask
 from agon.agents.pgm.minds import BeliefState, Semantics, mind_class, mind_of
 from agon.agents.prompts import OURS, Prompts, Template, beliefs_of, require_own_words
-from agon.agents.reads import format_of_beliefs
+from agon.agents.reads import AnswerFormat, format_of_beliefs
 from agon.agents.styles import SelfConsistency
 from agon.games import Dice, Observation
 from agon.games.base import Times
+from agon.games.reading import strip_thinking
+from agon.games.spaces import Space
 from agon.models import Request, extend
 from agon.registry import kind
 
@@ -54,6 +56,8 @@ class BeliefNotes(NamedTuple):
     """The name of the present question, where an analysis has several."""
     written: tuple[str, ...]
     """The latest analysis, if the agent has not been told of it before."""
+    answers: tuple[str, ...]
+    """The same analysis as the model wrote it, with the text before its lines."""
     role: str
     """What the seat thinks that it is."""
     target: str | None
@@ -105,6 +109,8 @@ class Beliefs:
         """Number of questions about beliefs so far."""
         self.unread = False
         """Whether the agent has not seen the latest analysis yet."""
+        self.answers: tuple[str, ...] = ()
+        """The texts of the latest analysis."""
 
     @staticmethod
     def calls(game: Any, seat: int, agent: Any, attempts: int = 3, **_: Any) -> Times:
@@ -134,7 +140,7 @@ class Beliefs:
             self.mind = mind_of(view, self.form, self.semantics)
         mind, thoughts = self.mind, list[Reply]()
         for length in mind.due(view):
-            self.unread = True
+            self.unread, self.answers = True, ()
             thoughts += await self._think(mind, view._replace(past=view.past[:length]), view)
         aside = view.phase in self.llm.prompts_for(view).asides
         is_shown = mind.shown(view.phase, aside)
@@ -173,6 +179,8 @@ class Beliefs:
             self.asked += 1
             replies.append(draft.reply)
             answer = draft.reply.action
+            if answer is not None:
+                self.answers = (*self.answers, text_of_analysis(draft.reply, space, reads))
 
     def _ask_again(self, view: Observation, how: str, fault: str) -> str:
         return self._template(view).render("again", fault, view).strip() + how
@@ -186,6 +194,7 @@ class Beliefs:
         return BeliefNotes(
             mind.step,
             mind.written if self.unread else (),
+            self.answers if self.unread else (),
             mind.role,
             target,
             suspect_,
@@ -222,3 +231,10 @@ def _settings_of_llm(agent: Any) -> dict[str, Any]:
     """The settings of the wrapped agent, or of the agent that this one wraps in turn."""
     settings: dict[str, Any] = agent.keywords
     return _settings_of_llm(settings["agent"]) if "agent" in settings else settings
+
+
+def text_of_analysis(reply: Reply, space: Space, reads: AnswerFormat) -> str:
+    """An answer about beliefs as the model wrote it, without the tag; of JSON its thought and its answers."""
+    if reads.guide:
+        return "\n".join([*(reply.detail or {}).get("thought", ()), space.format(reply.action)])
+    return strip_thinking(reply.text).replace("[move] ", "").strip()
