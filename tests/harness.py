@@ -18,6 +18,9 @@ GAMES = {game.name + ("" if game.variant == "default" else f"_{game.variant}"): 
 MATRIX = {name: game for name, game in GAMES.items() if families(game)[:1] == families(MatrixGame)}
 """Those that models are told about by prompts/matrix.md."""
 
+WITHOUT_LOGS = {"rating_live", "tradecraft_ratings"}
+"""Files of conf/game and conf/experiment whose logs somebody makes, by make-logs, after own games."""
+
 PD, STAG, RPS = GAMES["pd"], GAMES["pd_payoff"], GAMES["rps"]
 
 

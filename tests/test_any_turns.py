@@ -46,7 +46,7 @@ def drawn(folder):
 def test_one_game_in_one_variant_is_enough_for_live_games(tmp_path, game):
     turns = some(tmp_path, "standin_turns", game=game, variant="default")
     said = executed("counterfactual_live", tmp_path, turns_path=turns)
-    assert "STAND-IN" in said and drawn(tmp_path) == {"counterfactual_live_points"}
+    assert "standin" in said and drawn(tmp_path) == {f"counterfactual_live_{game}_default"}
 
 
 def test_games_that_the_paper_does_not_have_are_drawn_without_it(tmp_path):
@@ -83,7 +83,15 @@ def test_a_tournament_of_one_game_is_enough(tmp_path, game):
     assert f"{game} default: " in said and drawn(tmp_path) == {f"scripted_{game}"} | null
 
 
-def test_players_that_are_no_scripts_are_shown(tmp_path):
+def test_own_games_of_one_family_leave_the_others_out(tmp_path):
     turns = some(tmp_path, "magic_standin", game="public_goods")
-    said = executed("magic_own", tmp_path, scripted_path="", standin_path=turns)
-    assert "did not play here" in said and drawn(tmp_path) == {"magic_own_intervals", "magic_own_rationality"}
+    said = executed("magic_live", tmp_path, turns_path=turns)
+    assert "no win rate and no area" in said and "own:" not in (tmp_path / "tables/magic_live_9.csv").read_text()
+
+
+def test_own_models_are_beside_the_printed_ones_in_every_table(tmp_path):
+    said = executed("magic_live", tmp_path)
+    assert "own: standin_magic: win rate" in said
+    assert drawn(tmp_path) == {f"magic_live_{number}" for number in (1, 4, 6, 9, 10)}
+    tables = {path.stem: path.read_text() for path in tmp_path.glob("tables/*.csv")}
+    assert all("own: standin_magic" in tables[f"magic_live_{number}"] for number in (1, 2, 4, 9, 10))

@@ -41,7 +41,10 @@ class Table(People):
         self.opens = has_openings(self.game)
         """Whether the setting contains the first words of some players."""
         players = [functools.partial(_SeatPlayer, table=self, entrant=seat) for seat in seating.seats]
-        seats = tuple(Seat(seat.agent, player, seat.model) for seat, player in zip(seating.seats, players, strict=True))
+        seats = tuple(
+            Seat(seat.agent, player, seat.model, seat.prompts)
+            for seat, player in zip(seating.seats, players, strict=True)
+        )
         self.match = Match(PEOPLE, row.match, int(row.match, 16), self.game, seats, 0, seating.config, seating.settings)
         self.state: Any = None
         """The state of the game; None before the match begins."""

@@ -18,8 +18,10 @@ from magic_games import chameleon, cost_sharing, prisoners, public_goods, underc
 
 from agon import ROOT, AgonError
 from agon.agents import seat_dice
+from agon.agents.base import Reply
 from agon.agents.llm import LLM
 from agon.agents.pgm import PHASE, Beliefs
+from agon.agents.pgm.agent import text_of_analysis
 from agon.agents.pgm.suspicion import (
     EQUAL,
     Suspicions,
@@ -31,10 +33,12 @@ from agon.agents.pgm.suspicion import (
     watcher,
 )
 from agon.agents.prompts import beliefs_of as asked_in
+from agon.agents.reads import reads_of
 from agon.agents.styles import SelfConsistency
 from agon.conf import load, settings_of
 from agon.games.chameleon.beliefs import BeliefState as InChameleon
 from agon.games.reading import read
+from agon.games.spaces import Text
 from agon.games.undercover.beliefs import BeliefState as InUndercover
 from agon.models import Answer, CallFailed
 from agon.models.standin import StandIn
@@ -980,7 +984,38 @@ READ = {
     "rps": ("rps", {"rounds": 2}, {}),
     "three_players": ("three", {"rounds": 2}, {}),
 }
+OF_MAGIC = {
+    "chameleon_crowd": ("chameleon", {"spy": 2}),
+    "chameleon_chameleon": ("chameleon", {"spy": 1}),
+    "undercover": ("undercover", {}),
+    "cost_sharing": ("cost_sharing", {"rounds": 2}),
+    "prisoner3": ("prisoner3", {"rounds": 2}),
+    "public_goods": ("public_goods", {"rounds": 2}),
+}
+READ |= {
+    f"{name}_{prompts}": (*case, {"agent": partial(LLM, prompts=prompts)})
+    for prompts in ("as_printed", "as_played")
+    for name, case in OF_MAGIC.items()
+}
 """What is asked -> game, changes of the game, settings."""
+
+
+def test_an_analysis_in_text_is_seen_again_with_its_reasons():
+    """MAgIC, formula (11): the decision depends on the analysis itself, not on its verdicts alone."""
+
+    def reasoned(view):
+        return f"I find it so, because of the clue.\n[move] {view.legal.format(view.legal.example(Random(1)))}"
+
+    for prompts, times in (("as_printed", 1), ("ours", 0)):
+        player = partial(THINKS, agent=partial(LLM, prompts=prompts))
+        _, models = run(prisoners(rounds=2), 0, say=saying(reasoned), player=player)
+        last = models[0].asked[-1].messages[-1].text
+        assert last.count("because of the clue") == times and last.count("[move]") == 2
+
+
+def test_an_analysis_as_json_is_seen_again_with_its_thought():
+    reply = Reply("x", text="{}", detail={"thought": ["as it rains"]})
+    assert text_of_analysis(reply, Text(9), reads_of("constrained")) == "as it rains\nx"
 
 
 def plainly(request):

@@ -2,6 +2,8 @@
 
 from random import Random
 
+from harness import WITHOUT_LOGS
+
 from agon.conf import expand_settings, load, names
 from agon.games.base import PUBLIC
 from agon.games.chameleon.game import Chameleon
@@ -9,7 +11,7 @@ from agon.games.tradecraft import Call, TradeCraft
 from agon.games.tradecraft.rulesets import ruleset
 from agon.games.undercover.game import Undercover
 
-GAMES = [expand_settings([name])[0] for name in names("game")]
+GAMES = [expand_settings([name])[0] for name in names("game") if name not in WITHOUT_LOGS]
 
 
 def states(game, answer):

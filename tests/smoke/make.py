@@ -3,6 +3,7 @@
 Run by hand after `make repro`, when the turns' columns change: python tests/smoke/make.py
 """
 
+import asyncio
 import json
 import re
 
@@ -12,10 +13,12 @@ import pandas as pd
 from agon import ROOT
 from agon.agents.scripts import anything
 from agon.conf import load, settings_of
+from agon.games.rating.game import Rating
+from agon.games.rating.logs import dealt_targets, make_log
 from agon.games.tables import games_table
 from agon.games.tradecraft import Call
-from agon.plan import Match, Seat
-from agon.play import play_now, turns_table
+from agon.plan import Match, Seat, models_of, plan
+from agon.play import play_async, play_now, turns_table
 from agon.turns import read, read_games, write, write_games
 from agon_papers.counterfactual.cells import MODELS
 
@@ -36,6 +39,29 @@ def trading(game=None):
     path = ROOT / "tests/smoke/tradecraft_viewer.parquet"
     write_games(games_table([game], [settings_of("game", "tradecraft/minecraft-01")]), path)
     write(turns_table([(match, play_now(match))]), path)
+
+
+def live():
+    """The personas of tradecraft_live on its first problem, played by a stand-in, and rated at random."""
+    experiment = settings_of("experiment", "tradecraft_live") | {"models": ["standin_tradecraft"]}
+    for pairing in experiment["pairings"]:
+        pairing["games"] = pairing["games"][:1]
+    matches, models = plan(experiment), models_of(experiment)
+    games = games_table([matches[0].game], [settings_of("game", experiment["pairings"][0]["games"][0])])
+    turns = turns_table([(match, asyncio.run(play_async(match, models))) for match in matches])
+    ratings = []
+    for number, (name, rows) in enumerate(turns.groupby("match", observed=True)):
+        log = make_log(rows, dealt_targets(rows, games))
+        game = Rating("rating", str(name), json.dumps(log), full=True)
+        match = Match("smoke", f"{number:016x}", 6, game, (Seat("rater_random", anything),), 0, "smoke")
+        ratings.append((match, play_now(match)))
+    folder = ROOT / "tests/smoke/tradecraft_live"
+    folder.mkdir(exist_ok=True)
+    for table, name in ((turns, "turns"), (turns_table(ratings), "ratings")):
+        write_games(
+            games if name == "turns" else games_table([match.game for match, _ in ratings]), folder / f"{name}.parquet"
+        )
+        write(table.assign(reply=table.reply.mask(table.reply.notna())), folder / f"{name}.parquet")
 
 
 def sample(turns, source, path):
@@ -135,6 +161,7 @@ rated = rated[names.isin(sorted(names.unique())[1:4])].reset_index(drop=True)
 rated = rated.assign(reply=rated.reply.mask(rated.reply.notna()), exchange=rated.exchange.mask(rated.exchange.notna()))
 sample(rated, "rating_standin", own / "ratings.parquet")
 trading()
+live()
 findings = ROOT / "tests/smoke/findings"  # as results/notebooks, with the tables that the findings lean on
 asked = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "notebooks").glob("*_findings.ipynb")))
 for name in re.findall(r'read_results\(\\"(\w+)\\"', asked):

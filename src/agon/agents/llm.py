@@ -16,7 +16,8 @@ from agon.agents.keeping import (
     rebuild,
     shift_starts,
 )
-from agon.agents.prompts import Prompts, prompts, template_of
+from agon.agents.prompts import OURS, Prompts, template_of
+from agon.agents.prompts import prompts as texts_from
 from agon.agents.reads import FREE, AnswerFormat, ParsedAnswer, Weighed, explain_refusal, reads_of
 from agon.games import Dice, Observation
 from agon.games.base import Times
@@ -63,6 +64,7 @@ class LLM:
     rounds; the turn's `detail` then has the number of dropped messages (`left_out`).
     `aids`: names of displays that people see beside the prompt, such as a payoff table (agon.games.pages). The model gets their text
     after the question whenever it has changed.
+    `prompts`: the prompt set: ours, or the name of another one that the game's family has (agon.agents.prompts).
     `reads`: the format of answers: free, constrained, called or weighed (agon.agents.reads).
     `cut_off`: how an answer counts that hit its limit of tokens or was held back by the provider (agon.models.base). void: it is
     no move, and the model is asked again. as_done: it is read as if it were complete.
@@ -71,7 +73,7 @@ class LLM:
     asks_model = True
     idle: ClassVar = {"answer_tokens", "folder"}
     """Settings that ids of matches leave out. `answer_tokens` serves estimates only; of `folder` the texts are hashed."""
-    usual: ClassVar = {"keeps": "everything", "overflow": "stop", "reads": "free", "cut_off": "void"}
+    usual: ClassVar = {"keeps": "everything", "overflow": "stop", "reads": "free", "cut_off": "void", "prompts": OURS}
     """Settings that ids of matches leave out where they have these values."""
 
     def __init__(
@@ -82,6 +84,7 @@ class LLM:
         attempts: int = 5,
         on_invalid: Literal["forfeit", "random_legal"] = "forfeit",
         folder: str | None = None,
+        prompts: str = OURS,
         answer_tokens: int = 30,
         aids: Sequence[str] = (),
         reads: str | Mapping[str, Any] = "free",
@@ -98,6 +101,7 @@ class LLM:
         self.place, self.model = place, limit_context(place.model)
         self.keeps, self.overflow, self.cut_off = keeps_of(keeps), overflow_of(overflow), cut_off_of(cut_off)
         self.style, self.attempts, self.on_invalid, self.folder = style, attempts, on_invalid, folder
+        self.prompts = prompts
         self.answer_tokens, self.aids, self.reads = answer_tokens, tuple(aids), reads_of(reads)
         self.messages: tuple[Message, ...] = ()
         self.round_starts: tuple[RoundStart, ...] = ()
@@ -119,6 +123,7 @@ class LLM:
         game: Any,
         style: str = "zs",
         folder: str | None = None,
+        prompts: str = OURS,
         aids: Sequence[str] = (),
         reads: Any = "free",
         keeps: Any = "everything",
@@ -126,7 +131,8 @@ class LLM:
     ) -> Prompts:
         """The prompts of an agent with these settings in a game. Raises AgonError for aids that the game does not have."""
         check_aids(game, aids)
-        return prompts(template_of(game, folder), style, reads_of(reads).guide, keeps_of(keeps).summary is not None)
+        source = template_of(game, folder, prompts)
+        return texts_from(source, style, reads_of(reads).guide, keeps_of(keeps).summary is not None)
 
     @staticmethod
     def calls(
@@ -160,7 +166,7 @@ class LLM:
 
     async def draft(self, view: Observation, number: int = 0, dice: Dice | None = None) -> Draft:
         """A decision that is not taken yet. Drafts of different `number` are different samples."""
-        texts = self._texts(view)
+        texts = self.prompts_for(view)
         if self.keeps.rounds:
             async with self._shortening:  # several drafts may be asked for at once
                 await self._shorten(view, texts, self.keeps.rounds)
@@ -193,7 +199,7 @@ class LLM:
 
     def conversation(self, view: Observation) -> tuple[Message, ...]:
         """The conversation so far. It begins with the system message."""
-        return self.messages or extend((), "system", self._texts(view).system(view))
+        return self.messages or extend((), "system", self.prompts_for(view).system(view))
 
     def cuts(self, messages: tuple[Message, ...]) -> Sequence[int]:
         """Indices at which the conversation may start after its system message, in order. Empty where nothing may be dropped."""
@@ -228,16 +234,17 @@ class LLM:
         self.messages = rebuild((self.messages[0]._replace(text=system), *self.messages[stays:]))
         self.round_starts = shift_starts(self.round_starts, stays)
 
-    def _texts(self, view: Observation) -> Prompts:
+    def prompts_for(self, view: Observation) -> Prompts:
+        """The prompts in this match."""
         if self._prompts_of_rules[0] is not view.rules:  # the rules are one object during a match
-            texts = self.texts(view.rules, self.style, self.folder, reads=self.reads, keeps=self.keeps)
+            texts = self.texts(view.rules, self.style, self.folder, self.prompts, reads=self.reads, keeps=self.keeps)
             self._prompts_of_rules = view.rules, texts
         return self._prompts_of_rules[1]
 
     def take(self, draft: Draft, view: Observation, dice: Dice) -> Reply:
         """Makes a draft the decision. The next question continues its conversation."""
         self.turns, self.notes = self.turns + 1, {}
-        if view.phase not in self._texts(view).asides:
+        if view.phase not in self.prompts_for(view).asides:
             place = max(1, len(self.messages)) - draft.cut + 1
             if all(start.round != view.round for start in reversed(self.round_starts)):
                 self.round_starts = (*self.round_starts, RoundStart(view.round, max(1, len(self.messages))))

@@ -1,4 +1,8 @@
-"""Prompts: Jinja templates, one in the folder of each family of games and one per style; a user's folder comes first."""
+"""Prompts: Jinja templates, one in the folder of each family of games and one per style; a user's folder comes first.
+
+A family may have further prompt sets: prompt_sets/NAME in its folder. The files of a set replace files of the same name; the
+family's own file is then called ours/FILE.
+"""
 
 import functools
 import json
@@ -20,6 +24,8 @@ from agon.games.base import families
 from agon.paths import display_path, input_path
 
 OWN = Path(__file__).with_name("prompts")
+OURS, SETS = "ours", "prompt_sets"
+"""The prompt set of all other files, and the folder of a family's further sets."""
 SYSTEMS = 1000
 """Size of the cache of system messages. Most matches of an experiment share theirs."""
 
@@ -125,9 +131,15 @@ def reads_template(source: Source, guide: str) -> Template:
     return Template(source.of(guide), GUIDES[guide])
 
 
-def template_of(game: Any, folder: str | None = None) -> Source:
-    """A game's template: NAME.md in a user's `folder`, else prompt.md in the folder of its family."""
-    return _find_template(game, "", "prompt.md", folder)
+def prompt_sets(folders: Sequence[Path]) -> list[str]:
+    """The prompt sets in the folders of a game's families: `ours`, then the others in alphabetical order."""
+    paths = chain.from_iterable((folder / SETS).glob("[a-z]*") for folder in folders)
+    return [OURS, *sorted({path.name for path in paths if path.is_dir()})]
+
+
+def template_of(game: Any, folder: str | None = None, prompt_set: str = OURS) -> Source:
+    """A game's template: NAME.md in a user's `folder`, else prompt.md of the prompt set, else prompt.md of its family."""
+    return _find_template(game, "", "prompt.md", folder, prompt_set)
 
 
 def has_prompt(game: object) -> bool:
@@ -136,13 +148,13 @@ def has_prompt(game: object) -> bool:
     return any((folder / source.file).is_file() for folder in source.folders)
 
 
-def beliefs_of(game: Any, folder: str | None = None) -> Template:
-    """A game's template of questions about beliefs: beliefs/NAME.md in a user's `folder`, else beliefs.md of its family.
+def beliefs_of(game: Any, folder: str | None = None, prompt_set: str = OURS) -> Template:
+    """A game's template of questions about beliefs: beliefs/NAME.md in a user's `folder`, else beliefs.md as in `template_of`.
 
     It has three macros. `ask(view, since, mind)` and `again(fault, view)` are the questions. `recall(view, mind)` reminds the
     agent of its beliefs at its next decision. Raises AgonError when there is no template, or it is broken.
     """
-    return _beliefs(_find_template(game, "beliefs/", "beliefs.md", folder))
+    return _beliefs(_find_template(game, "beliefs/", "beliefs.md", folder, prompt_set))
 
 
 @functools.cache
@@ -159,19 +171,33 @@ def require_own_words(game: Game[Any]) -> None:
         )
 
 
-def source_of(game: object, file: str, folder: str | None = None) -> Source:
-    """A file among the templates of a game (or of a class of games); one in a user's `folder` comes first."""
+def source_of(game: object, file: str, folder: str | None = None, prompt_set: str = OURS) -> Source:
+    """A file among the templates of a game (or of a class of games).
+
+    A user's `folder` is searched first, then the prompt set, the families, and agon's own. Raises AgonError for an unknown set.
+    """
     user_folders = [] if folder is None else [_folder(folder)]
-    return Source(file, (*user_folders, *families(game), OWN), sandboxed=bool(user_folders))
+    set_folders = () if prompt_set == OURS else _set_folders(families(game), prompt_set)
+    return Source(file, (*user_folders, *set_folders, *families(game), OWN), sandboxed=bool(user_folders))
 
 
-def _find_template(game: Any, prefix: str, default: str, folder: str | None) -> Source:
+@functools.cache
+def _set_folders(families_of_game: tuple[Path, ...], prompt_set: str) -> tuple[Path, ...]:
+    names = prompt_sets(families_of_game)
+    if prompt_set not in names:
+        family = families_of_game[0].name if families_of_game else "this game"
+        raise AgonError(f"{family} has no prompt set {prompt_set!r}: it has {', '.join(names)}")
+    folders = [folder / SETS / prompt_set for folder in families_of_game]
+    return tuple(folder for folder in folders if folder.is_dir())
+
+
+def _find_template(game: Any, prefix: str, default: str, folder: str | None, prompt_set: str) -> Source:
     """The template of a game. A user's file has the name of the game or of its family."""
     if folder is not None:
         for name in (game.name, *(family.name for family in families(game))):
             if (_folder(folder) / f"{prefix}{name}.md").is_file():
-                return source_of(game, f"{prefix}{name}.md", folder)
-    return source_of(game, default, folder)
+                return source_of(game, f"{prefix}{name}.md", folder, prompt_set)
+    return source_of(game, default, folder, prompt_set)
 
 
 @contextmanager
@@ -200,6 +226,8 @@ def _sources(environment: jinja2.Environment, name: str) -> list[str]:
 @functools.cache
 def _environment(folders: tuple[Path, ...], sandboxed: bool) -> jinja2.Environment:
     families = {folder.name: jinja2.FileSystemLoader(folder / "prompts") for folder in reversed(folders)}
+    plain_folders = [folder for folder in folders if folder == OWN or (folder / "game.py").is_file()]
+    families[OURS] = jinja2.FileSystemLoader(plain_folders)
     environment = (ImmutableSandboxedEnvironment if sandboxed else jinja2.Environment)(
         loader=jinja2.ChoiceLoader([jinja2.FileSystemLoader(folders), jinja2.PrefixLoader(families)]),
         undefined=jinja2.StrictUndefined,

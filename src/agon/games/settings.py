@@ -65,7 +65,8 @@ def _load_settings(folder: str, target: str) -> dict[str, dict[str, Any]]:
     paths = input_files(folder, "*.json")
     if not paths:
         raise AgonError(
-            f"there are no settings in {folder}: `dvc pull data.dvc` fetches them, or drop a .json file there"
+            f"there are no settings in {folder}: `dvc pull data.dvc` fetches the shipped ones, and "
+            "`agon make-settings`, `make-problems` or `make-logs` makes others"
         )
     module = family_module(locate(target), "settings")
     schema = None if module is None else module.Setting

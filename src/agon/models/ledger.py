@@ -252,7 +252,8 @@ def _check(name: str, model: Model, budget: Budget) -> None:
         )
     if budget.most["usd"] is not None and model.cost(1, 0, 1) is None:
         raise AgonError(
-            f"model {name}: budget.usd needs its price: fill in conf/model/{name}.yaml, or use budget.tokens"
+            f"model {name}: budget.usd needs its price: fill in conf/model/{name}.yaml, or use budget.tokens, or "
+            "ask other models (experiment.models=[...])"
         )
 
 

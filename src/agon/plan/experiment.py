@@ -84,6 +84,8 @@ class Experiment(msgspec.Struct, forbid_unknown_fields=True):
     challenges: list[Challenge] = []
     models: list[str] = []
     """Models of the meetings that name no model themselves."""
+    prompts: Annotated[str, msgspec.Meta(pattern=r"^\w+\Z")] | None = None
+    """The prompt set of all agents that ask models (agon.agents.prompts); None: the one that each agent's file names."""
     sampling: str | None = None
     """A file in conf/sampling: parameters of every model, unless its own file says otherwise."""
 

@@ -78,7 +78,7 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
         for game_name in meeting.games:
             game, rules = games[game_name], settings_of("game", game_name, conf)
             for group in _groups(meeting, game, conf):
-                seats = [seat_of(name, game, models, conf) for name in group]
+                seats = [seat_of(name, game, models, conf, settings.prompts) for name in group]
                 for name, seat in _players([seat for seat, _ in seats], models).items():
                     if (name, game.name) not in tested:
                         try_out(seat, game, name)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from agon.conf import current_name, id_name, load, settings_of
+from agon.conf import build, current_name, id_name, load, settings_of
 from agon.errors import AgonError, describe_fault
 from agon.games import Game
 from agon.models import Model
@@ -31,6 +31,8 @@ class Seat:
     player: Any
     """A Script, or a class of agents, from which each match makes an instance at a Place."""
     model: str | None = None
+    prompts: str | None = None
+    """The prompt set of a player that asks a model."""
 
     @property
     def immediate(self) -> bool:
@@ -38,18 +40,24 @@ class Seat:
         return not inspect.isclass(getattr(self.player, "func", self.player))
 
 
-def seat_of(entrant: str, game: Game[Any], models: Mapping[str, Model], conf: Path) -> tuple[Seat, list[Any]]:
-    """The seat, and its identity: the agent's settings, and its model's identity and prompts."""
+def seat_of(
+    entrant: str, game: Game[Any], models: Mapping[str, Model], conf: Path, prompts: str | None = None
+) -> tuple[Seat, list[Any]]:
+    """The seat, and its identity: the agent's settings, and its model's identity and prompts.
+
+    `prompts`: the prompt set of an agent that asks a model; None: the one that its file names.
+    """
     agent, _, model = entrant.partition("@")
     name = current_name("agent", agent, conf)
-    player, settings = player_of(name, conf), settings_of("agent", name, conf)
+    prompt_set = prompts if model else None
+    player, settings = player_of(name, conf, prompt_set), _settings_of(name, conf, prompt_set)
     if not model:
         return Seat(name, player), [id_name("agent", name, conf), identity_of(settings)]
     texts = player.texts(game, **keywords_of(player)).text
     unfit = getattr(player, "unfit", None)
     if unfit and (fault := unfit(None, models[model], **keywords_of(player))):
         raise AgonError(f"agent {name} cannot ask model {model}: {fault}")
-    return Seat(name, player, model), [
+    return Seat(name, player, model, _prompt_set(settings)), [
         id_name("agent", name, conf),
         identity_of(settings, getattr(player, "idle", frozenset()), getattr(player, "usual", {})),
         models[model].identity,
@@ -72,9 +80,14 @@ def entrants_of(name: str, models: Sequence[str], conf: Path, copies: int = 0) -
 
 
 @functools.cache
-def player_of(name: str, conf: Path) -> Any:
-    """What conf/agent/`name`.yaml describes: a script, or a class of agents. Raises AgonError."""
+def player_of(name: str, conf: Path, prompts: str | None = None) -> Any:
+    """What conf/agent/`name`.yaml describes: a script, or a class of agents, with another prompt set if `prompts` names one.
+
+    Raises AgonError.
+    """
     player: functools.partial[Any] = load("agent", name, conf)
+    if prompts:
+        player = build(_settings_of(name, conf, prompts))
     if not isinstance(player, functools.partial):
         raise AgonError(
             f"conf/agent/{name}.yaml needs _target_ and _partial_: true; to build upon another agent: defaults: [zs, _self_]"
@@ -91,6 +104,34 @@ def player_of(name: str, conf: Path) -> Any:
         if hasattr(player.func, attribute):
             setattr(bound, attribute, getattr(player.func, attribute))
     return bound
+
+
+def _settings_of(name: str, conf: Path, prompts: str | None) -> dict[str, Any]:
+    """The settings of an agent, with another prompt set if `prompts` names one. Raises AgonError for an agent without `prompts`."""
+    settings = settings_of("agent", name, conf)
+    if not prompts:
+        return settings
+    changed = _replace_prompts(settings, prompts)
+    if changed is None:
+        raise AgonError(
+            f"agent {name} has no setting prompts, and the experiment asks for prompts: {prompts}: "
+            "take the line out of the experiment, or give the agent a parameter `prompts`"
+        )
+    return changed
+
+
+def _prompt_set(settings: dict[str, Any]) -> str:
+    """The prompt set of an agent that asks a model. An agent that wraps another one has the set of that one."""
+    wrapped = settings.get("agent")
+    return _prompt_set(wrapped) if isinstance(wrapped, dict) else str(settings.get("prompts", "ours"))
+
+
+def _replace_prompts(settings: dict[str, Any], prompts: str) -> dict[str, Any] | None:
+    """The settings with another prompt set, also those of a wrapped agent. None: there is no setting `prompts`."""
+    if isinstance(wrapped := settings.get("agent"), dict):
+        changed = _replace_prompts(wrapped, prompts)
+        return changed and settings | {"agent": changed}
+    return settings | {"prompts": prompts} if "prompts" in settings else None
 
 
 def keywords_of(player: object) -> dict[str, Any]:

@@ -187,4 +187,5 @@ def _match_columns(matches: Sequence[Match], row: NDArray[np.intp], seat: NDArra
         "config": of_match([match.config for match in matches]),
         "agent": of_seat("agent"),
         "model": of_seat("model"),
+        "prompts": of_seat("prompts"),
     }

@@ -12,7 +12,7 @@ from agon.turns.columns import COLUMNS, COUNT, ENDS, KEY, LABEL, completed, has_
 def tidy(turns: pd.DataFrame) -> pd.DataFrame:
     """Turns that were concatenated, filtered, sorted or merged, with the types of COLUMNS and an index of their own.
 
-    Other columns stay as they are, and columns of turns may be missing; older tables get `asked` and `ended` (agon.turns.completed).
+    Other columns stay as they are, and columns of turns may be missing; older tables get the columns LATER (agon.turns.completed).
     Raises AgonError where a value is missing, infinite or of another type, and for repeated rows.
     """
     if {"match", "legal", "action"} <= set(turns):

@@ -1,4 +1,4 @@
-"""The columns of turns: types and meanings; and actions as texts of their column."""
+"""The columns of turns: their types and meanings; and actions as texts of their column."""
 
 import functools
 import json
@@ -19,106 +19,109 @@ COLUMNS: dict[str, tuple[Any, bool, str]] = {
     "experiment": (
         LABEL,
         False,
-        "name of the file in conf/experiment, or the source of recorded games; behind it, where not all of its matches could be "
-        "played, how many (partial: 3 of 40 matches)",
+        "name of the experiment, a file of conf/experiment, or the source of recorded games; if only some of its matches were played, "
+        "their number follows: NAME (partial: 3 of 40 matches)",
     ),
-    "match": (LABEL, False, "id: a hash of the match's own content"),
-    "game": (LABEL, False, "the game's family"),
-    "variant": (LABEL, False, "which instance of the family: a counterfactual variant, a setting, a problem"),
+    "match": (LABEL, False, "id of the match: a hash of its content"),
+    "game": (LABEL, False, "family of the game"),
+    "variant": (LABEL, False, "instance of the family: a counterfactual variant, a setting, a problem"),
     "rules": (np.int64, False, "version of the game's rules"),
-    "repetition": (np.int64, False, "from 0"),
-    "round": (np.int64, False, "from 1"),
-    "turn": (np.int64, False, "step of the match, from 1; seats that act at once share it"),
+    "repetition": (np.int64, False, "number of the repetition, from 0"),
+    "round": (np.int64, False, "number of the round, from 1"),
+    "turn": (np.int64, False, "number of the step in the match, from 1; seats that act at once share a step"),
     "phase": (LABEL, False, "part of the round"),
-    "seat": (np.int64, False, "from 0"),
-    "role": (LABEL, False, "role in the game; empty where seats differ in nothing"),
-    "agent": (LABEL, False, "name of the file in conf/agent, or the recorded player's kind"),
+    "seat": (np.int64, False, "number of the seat, from 0"),
+    "role": (LABEL, False, "role of the seat; empty if all seats have the same task"),
+    "agent": (LABEL, False, "name of the agent, a file of conf/agent, or the kind of the recorded player"),
     "model": (LABEL, True, "the language model; absent for scripts and people"),
+    "prompts": (
+        LABEL,
+        True,
+        "prompt set of the model: ours, as_printed (what the paper prints) or as_played (what its recorded games were told); absent for "
+        "scripts and people, and in recorded games",
+    ),
     "legal": (
         LABEL,
         True,
-        "JSON: what the seat could answer; absent when it was paid without being asked, and in recorded games that do not tell",
+        "the legal actions, as JSON; absent if the seat was only paid, and in recorded games that do not have them",
     ),
     "action": (
         LABEL,
         True,
-        "what it did: a word as it is, all else as JSON (see `action_text`); absent when no answer could be read, and when the seat "
-        "was not `asked`",
+        "the action of the seat: a word as it is, anything else as JSON (see `action_text`); absent if the answer was unreadable or the "
+        "seat was only paid",
     ),
-    "reply": (TEXT, True, "the raw answer; absent when it was not recorded"),
+    "reply": (TEXT, True, "the answer as text; absent if it was not recorded"),
     "ended": (
         LABEL,
         True,
-        "why the model's last answer ended: stop, by itself; length, cut off at a limit of tokens; filter, held back or refused by the "
-        "provider; error, no answer came for good; unknown, not recorded; absent when no model was asked",
+        "why the model's last answer ended: stop (the model ended it), length (cut off at a limit of tokens), filter (held back or refused "
+        "by the provider), error (there was no answer in the end), unknown (not recorded); absent if no model was asked",
     ),
     "asked": (
         np.bool_,
         False,
-        "the seat was asked; else it was only paid by this step: of rows that were asked, those without an action are void",
+        "true: the seat was asked to act; if it then has no `action`, the decision is void. false: this step only paid the seat",
     ),
     "valid": (
         np.bool_,
         False,
-        "the turn counted: every seat asked at once gave a readable legal action (in TradeCraft: this one did)",
+        "whether the turn counts: all seats that acted at once gave a readable legal action (in TradeCraft: this seat did)",
     ),
-    "attempts": (COUNT, True, "times asked, re-asks included; absent when not recorded"),
-    "fallback": (LABEL, False, "what was done for want of a readable action; empty when nothing was"),
+    "attempts": (COUNT, True, "number of attempts at the question; absent if it was not recorded"),
+    "fallback": (
+        LABEL,
+        False,
+        "the action that the program took because no action was readable; empty if it took none",
+    ),
     "detail": (
         TEXT,
         True,
-        "JSON: what only this game, or this way to answer, knows; of weighed decisions `chances`, the probability of every legal "
-        "action ([action, probability], summing to 1), and `mass`, that of giving any of them as the answer; of models also "
-        "`usd_charged` (what the provider says; all else is reckoned) and `left_out` (messages that left the conversation); on "
-        "the first row of a seat: of people `name`, `consent` and `aids` (what their page showed beyond the rules), of a "
-        "study's subjects their `cell`",
+        "further values, as JSON. Each game may have its own. Weighed decisions: `chances` (pairs of a legal action and its probability, "
+        "which sum to 1) and `mass` (the probability that the answer is any legal action). Models: `usd_charged` (the price that the "
+        "provider says it charged) and `left_out` (the number of messages that no longer fitted into the conversation). The first row of "
+        "a seat: for people `name`, `consent` and `aids` (what their page showed besides the rules), for subjects of a study `cell`",
     ),
-    "payoff": (np.float64, False, "points credited by this step"),
-    "tokens_in": (COUNT, True, "tokens sent; absent when not recorded"),
-    "tokens_out": (COUNT, True, "tokens received; absent when not recorded"),
-    "tokens": (COUNT, True, "tokens_in + tokens_out; recorded games give only this sum"),
-    "seconds": (np.float64, True, "time taken to answer; absent when not recorded"),
-    "cached": (np.bool_, False, "answered from a recording"),
-    "exchange": (TEXT, True, "key into data/recordings; absent when nothing was exchanged"),
-    "config": (LABEL, False, "hash of the game's and players' settings"),
+    "payoff": (np.float64, False, "points that this step gave to the seat"),
+    "tokens_in": (COUNT, True, "tokens sent; absent if not recorded"),
+    "tokens_out": (COUNT, True, "tokens received; absent if not recorded"),
+    "tokens": (COUNT, True, "tokens_in + tokens_out; recorded games have only this sum"),
+    "seconds": (np.float64, True, "time to answer; absent if not recorded"),
+    "cached": (np.bool_, False, "whether the answer came from a recording"),
+    "exchange": (TEXT, True, "key of the exchange in data/recordings; absent if there was none"),
+    "config": (LABEL, False, "hash of the settings of the game and its players"),
 }
-"""Name -> (dtype, may be absent, meaning), in the file's order."""
+"""Name -> (dtype, whether values may be absent, meaning), in the order of the file."""
 KEY = ["match", "turn", "seat"]
-LATER = "asked", "ended"
-"""Columns that older tables lack: `completed` adds them."""
+LATER = "asked", "ended", "prompts"
+"""Columns that older tables do not have. `completed` adds them."""
 EVIDENCE = ["match", "legal", "action", "reply", "fallback", "model"]
-"""Columns from which `completed` infers them."""
+"""Columns from which `completed` infers the missing ones."""
 
 
 @functools.cache
 def schema() -> Any:
     """The schema of turns, for pandera."""
-    import pandera.pandas as pa  # here: it takes a fifth of a second, and what only reads needs none of it
+    import pandera.pandas as pa  # here, because it takes 0.2 seconds and readers do not need it
 
-    return pa.DataFrameSchema(
-        {
-            name: pa.Column(
-                None if dtype is LABEL else dtype,
-                nullable=absent,
-                checks=pa.Check.isin(ENDS)
-                if name == "ended"
-                else pa.Check.ge(1)
-                if name in ("round", "turn")
-                else pa.Check.ge(0)
-                if name in ("seat", "repetition")
-                else None,
-            )
-            for name, (dtype, absent, _) in COLUMNS.items()
-        },
-        strict=True,
-        ordered=True,
-    )
+    checks = {
+        "ended": pa.Check.isin(ENDS),
+        "round": pa.Check.ge(1),
+        "turn": pa.Check.ge(1),
+        "seat": pa.Check.ge(0),
+        "repetition": pa.Check.ge(0),
+    }
+    columns = {
+        name: pa.Column(None if dtype is LABEL else dtype, nullable=absent, checks=checks.get(name))
+        for name, (dtype, absent, _) in COLUMNS.items()
+    }
+    return pa.DataFrameSchema(columns, strict=True, ordered=True)
 
 
 def typed(columns: dict[str, Any]) -> pd.DataFrame:
-    """`columns` as a turns table with the types of COLUMNS. Missing columns are empty; `completed` adds `asked` and `ended`.
+    """A turns table with the types of COLUMNS. Missing columns are empty; `completed` adds those of LATER.
 
-    Raises AgonError for a column that turns do not have.
+    columns: name -> values. Raises AgonError for an unknown column, and if a column that turns need is missing.
     """
     unknown = sorted(set(columns) - set(COLUMNS))
     if unknown:
@@ -137,11 +140,11 @@ def typed(columns: dict[str, Any]) -> pd.DataFrame:
 
 
 def completed(turns: pd.DataFrame) -> pd.DataFrame:
-    """Adds `asked` and `ended` to turns from before these columns, from the columns EVIDENCE; other turns stay as they are.
+    """Adds the columns `asked`, `ended` and `prompts` to older turns, from the columns EVIDENCE. Newer turns stay unchanged.
 
-    A seat was asked if its row has `legal`, an action, a reply or a fallback. A row without any of them was only paid, if its match
-    has `legal` elsewhere. In a match without any `legal` this is unknown: the row counts as asked, with a warning. The end of a
-    model's answer is then unknown.
+    A seat was asked if its row has `legal`, an action, a reply or a fallback. A row without these was only paid, if its
+    match has `legal` in other rows. If the match has no `legal` at all, the row counts as asked, with a warning. `ended`
+    is unknown for every model's answer. `prompts` is absent.
     """
     if "asked" not in turns:
         is_asked = turns[turns.columns.intersection(["legal", "action", "reply"])].notna().any(axis=1)
@@ -158,11 +161,14 @@ def completed(turns: pd.DataFrame) -> pd.DataFrame:
         model = turns.asked & turns.model.notna()
         ended = pd.Categorical.from_codes(np.where(model, 0, -1), ["unknown"])
         turns = turns.assign(ended=pd.Series(ended, index=turns.index))
+    if "prompts" not in turns and "model" in turns:
+        unknown = _absent("prompts", LABEL, True, len(turns))
+        turns = turns.assign(prompts=pd.Series(unknown, index=turns.index))
     return turns
 
 
 def _absent(name: str, dtype: Any, absent: bool, length: int) -> Any:
-    """The values of a missing column. Raises AgonError for a column that turns need."""
+    """The values of a missing column. Raises AgonError if turns need the column."""
     if absent and dtype is LABEL:
         return pd.Categorical.from_codes(np.full(length, -1, dtype=np.int8), categories=pd.Index([], dtype="str"))
     if absent and dtype is TEXT:
@@ -179,7 +185,7 @@ def _absent(name: str, dtype: Any, absent: bool, length: int) -> Any:
 
 
 def has_type(dtype: Any, column_dtype: Any) -> bool:
-    """Whether a column's type is one of COLUMNS."""
+    """Whether the type of a column is the one in COLUMNS."""
     return isinstance(dtype, type(column_dtype)) if column_dtype in (LABEL, TEXT) else bool(dtype == column_dtype)
 
 

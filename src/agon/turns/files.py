@@ -73,7 +73,7 @@ def _sorted_labels(turns: pd.DataFrame) -> pd.DataFrame:
 def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
     """A turns table from parquet, all columns or some. Raises AgonError when it is missing, unreadable or no turns table.
 
-    Tables from before the columns `asked` and `ended` get them (agon.turns.completed).
+    Older tables without the columns LATER get them (agon.turns.completed).
     """
     path = input_path(path)
     if unknown := [name for name in columns or () if name not in COLUMNS]:

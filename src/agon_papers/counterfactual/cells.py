@@ -1,6 +1,6 @@
 """The 7,120 printed cells of the counterfactual paper's Tables 1 to 24, against the recorded matches."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -84,14 +84,17 @@ def describe_matches(matches: pd.DataFrame) -> str:
     return f"{', '.join(words)}."
 
 
-def statistics(matches: pd.DataFrame, reading: str, intervals: bool = False) -> pd.DataFrame:
+def statistics(
+    matches: pd.DataFrame, reading: str, intervals: bool = False, names: Mapping[str, str] = MODELS
+) -> pd.DataFrame:
     """Mean and standard deviation of every printed group: game, metric, KEYS ("all" for an average over a key), value, sd, n, low, high.
 
     The groups that an average combines are fixed cells: intervals have only the variance within them. `matches`:
     agon.games.matrix.metrics.per_match of the player under test. In the reconciled reading, validity in rps leaves out opponent ap.
+    `names`: name of a model in the matches -> its name in the result; other models are left out.
     """
     of_tables = matches.astype(dict.fromkeys(("model", "agent", "opponent", "variant"), object))
-    of_tables = of_tables.assign(model=of_tables.model.map(MODELS), prompt=of_tables.agent).dropna(subset="model")
+    of_tables = of_tables.assign(model=of_tables.model.map(names), prompt=of_tables.agent).dropna(subset="model")
     parts = []
     for metric, column in READINGS[reading].items():
         by = ["game", *GROUPS.get(metric, KEYS)]

@@ -8,6 +8,8 @@ from agon_papers.counterfactual.cells import PAPER, READINGS
 from agon_papers.counterfactual.records import MODELS, prepared
 
 TABLE = 25
+EIGHT = 8
+"""Variants of both games."""
 
 TABLED = {
     "Claude 3.7": "C3.7S",
@@ -44,19 +46,40 @@ def cells(matches: pd.DataFrame, payoffs: pd.DataFrame, words: pd.DataFrame, rea
 
 
 def _grades(rows: pd.DataFrame, reading: str) -> dict[tuple[str, str], float]:
-    """(column, model) -> grade. A column on both games averages the models' ranks in each."""
+    """(column, model) -> grade."""
     rows = rows[rows.model.isin(MODELS)]
     if rows.groupby("game").model.nunique().tolist() != [len(MODELS)] * 2:
         return {}
+    grades: dict[tuple[str, str], float] = {}
+    for column, ranks in _ranks(rows, reading).items():
+        thirds = np.select([ranks > len(MODELS) - 3, ranks <= 3], [3.0, 1.0], 2.0)
+        grades |= {(column, str(model)): float(grade) for model, grade in zip(ranks.index, thirds, strict=True)}
+    return grades
+
+
+def places(matches: pd.DataFrame, payoffs: pd.DataFrame, model: str) -> dict[str, float]:
+    """Column of Table 25 -> the place of `model` among itself and the eight models of the tables; the best model has place 1.
+
+    Empty where one of these models has no match in one of the eight variants. Arguments as of `cells`.
+    """
+    rows = prepared(matches, payoffs)
+    rows = rows[rows.model.isin([*MODELS, model])]
+    variants = rows.groupby("model")[["game", "variant"]].value_counts().groupby("model").size()
+    if len(variants) <= len(MODELS) or variants.min() < EIGHT:
+        return {}
+    ranks = _ranks(rows, "reconciled")
+    return {column: float(of_models.size + 1 - of_models[model]) for column, of_models in ranks.items()}
+
+
+def _ranks(rows: pd.DataFrame, reading: str) -> dict[str, pd.Series]:
+    """Column of Table 25 -> the rank of each model (1 for the worst). A column on both games averages the ranks in each."""
     efficiency = READINGS[reading]["efficiency"]
     means = rows.assign(kept=rows.total_points / rows.ceiling, spent=rows[efficiency])
     means = means.groupby(["game", "variant", "model"])[["total_points", "kept", "spent"]].mean().unstack("variant")
     ratio = means.kept.drop(columns="default").mean(axis=1) - means.kept.default
     points, spent = means.total_points.mean(axis=1), means.spent.mean(axis=1)
     columns = {"PD": points.loc[["pd"]], "RPS": points.loc[["rps"]], "Counterfactuals": ratio, "Efficiency": spent}
-    grades: dict[tuple[str, str], float] = {}
-    for column, values in columns.items():
-        places = values.groupby(level="game").rank().groupby(level="model").mean().rank()
-        thirds = np.select([places > len(MODELS) - 3, places <= 3], [3.0, 1.0], 2.0)
-        grades |= {(column, str(model)): float(grade) for model, grade in zip(places.index, thirds, strict=True)}
-    return grades
+    return {
+        column: values.groupby(level="game").rank().groupby(level="model").mean().rank()
+        for column, values in columns.items()
+    }

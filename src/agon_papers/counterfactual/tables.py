@@ -19,7 +19,7 @@ def published_table(table: pd.DataFrame, differing: Sequence[tuple[str, str]] = 
     `table`: agon_papers.counterfactual.cells.with_intervals of one table. `differing`: (row, column) of cells that do not agree; they
     get an asterisk. A cell without records is "none".
     """
-    decimals, by_style = _decimals(table.iloc[0].metric), table.prompt.ne("all").any()
+    decimals, by_style = decimals_of(table.iloc[0].metric), table.prompt.ne("all").any()
     column = "opponent" if table.opponent.nunique() > 1 else "captioned_variant"
     cells = table.assign(
         row=table.model + " " + table.prompt if by_style else table.model,
@@ -40,13 +40,20 @@ def published_table(table: pd.DataFrame, differing: Sequence[tuple[str, str]] = 
 def title(table: pd.DataFrame) -> str:
     """The title of a printed table: metric, unit, game, variant and the number of matches behind a cell."""
     first = table.iloc[0]
+    left_out = ", without those against ap" if (first.game, first.metric) == ("rps", "validity_rate") else ""
+    return f"{heading(table)}; {_sizes(table)} in a cell{left_out}"
+
+
+def heading(table: pd.DataFrame) -> str:
+    """The title without the number of matches."""
+    first = table.iloc[0]
     game = {"pd": "prisoner's dilemma family", "rps": "rock, paper, scissors family"}[first.game]
     metric = f"{first.metric.replace('_', ' ')} ({UNITS[first.metric]})"
-    left_out = ", without those against ap" if (first.game, first.metric) == ("rps", "validity_rate") else ""
-    return f"Table {first.table}: {metric}, {game}, {_caption_words(table)}; {_sizes(table)} in a cell{left_out}"
+    return f"Table {first.table}: {metric}, {game}, {_caption_words(table)}"
 
 
-def _decimals(metric: str) -> int:
+def decimals_of(metric: str) -> int:
+    """Decimals of the paper's cells of a metric."""
     return 2 if metric == "efficiency" else 1
 
 

@@ -114,7 +114,7 @@ def busiest(facts: Facts) -> int:
     """The most craft checks and refused proposals of one player in one logged turn."""
     calls = facts.calls
     counts = calls[(calls.tool == "craft_check") | ((calls.tool == "submit_proposal") & ~calls.ok)]
-    return int(counts.groupby(["match", "round", "seat"]).size().max())
+    return max(counts.groupby(["match", "round", "seat"]).size(), default=0)
 
 
 DEFINITIONS = {

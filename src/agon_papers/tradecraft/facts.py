@@ -80,6 +80,8 @@ class Facts:
     figure_4: pd.DataFrame
     table_2: pd.DataFrame
     text: pd.DataFrame
+    log_turns: int = LOG_TURNS
+    """The most turns in a log."""
 
     def text_number(self, key: str) -> float:
         """A number of the paper's text."""
@@ -105,12 +107,12 @@ class Facts:
 
     @cached_property
     def players(self) -> pd.DataFrame:
-        """`seats` of the games that are logged and in the turns. logged: the number of logged turns (at most 12).
+        """`seats` of the games that are logged and in the turns. logged: the number of logged turns.
         length: the number of all turns (15 if the log breaks off).
         """
         rows = self.seats[self.seats.logged & self.seats.match.isin(self.turns.match)]
         table = rows.astype({"cut": bool, "won": bool}).reset_index(drop=True)
-        return table.assign(logged=table.turns.clip(upper=LOG_TURNS), length=table.turns.mask(table.cut, LIMIT))
+        return table.assign(logged=table.turns.clip(upper=self.log_turns), length=table.turns.mask(table.cut, LIMIT))
 
     @cached_property
     def counts(self) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from matplotlib.patches import Patch
 
 from agon.figures import COLOURS, figure, styled
 from agon_papers.tradecraft.counts import bars, heads, rates
-from agon_papers.tradecraft.facts import DIMENSIONS, Facts, group_of
+from agon_papers.tradecraft.facts import DIMENSIONS, PERSONAS, Facts, group_of
 from agon_papers.tradecraft.scores import PLAYER, radars
 
 MEASURES = {
@@ -76,6 +77,7 @@ def bar_panels(facts: Facts, panel: str) -> dict[str, pd.DataFrame]:
     """The three measures of Figure 4 j or k, by their unit.
 
     Tables: name, printed; value, n, games, low, high (literal reading); least, most (reconciled reading); unit (of n).
+    Players that did not play have no values, and players that are not in the paper nothing printed.
     """
     literal = rates(facts).rename(columns={"group": "name"})
     reconciled = bars(facts, "reconciled")
@@ -84,7 +86,8 @@ def bar_panels(facts: Facts, panel: str) -> dict[str, pd.DataFrame]:
         rows = facts.figure_4[(facts.figure_4.panel == panel) & (facts.figure_4.measure == measure)]
         ends = reconciled[reconciled.measure == measure].pivot(index="name", columns="statistic", values="value")
         printed = rows[["name", "value"]].rename(columns={"value": "printed"})
-        panels[unit] = printed.merge(literal[literal.measure == column]).merge(ends, on="name").assign(unit=counts)
+        counted = literal[literal.measure == column].merge(ends, on="name").assign(unit=counts)
+        panels[unit] = printed.merge(counted, on="name", how="left")
     return panels
 
 
@@ -100,7 +103,7 @@ def head_table(facts: Facts) -> pd.DataFrame:
         texts.append(
             f"printed: {text[pair]} to {text[back]}{extra}" if has_numbers else "no numbers printed in the text"
         )
-    table = table.assign(printed=texts, persona=table.one.str.startswith("gemini-").astype(int))
+    table = table.assign(printed=texts, persona=table.one.map(group_of).isin(PERSONAS).astype(int))
     return table.sort_values(["persona", "matchup"], kind="stable").reset_index(drop=True)
 
 
@@ -108,12 +111,13 @@ def head_table(facts: Facts) -> pd.DataFrame:
 
 
 @styled
-def pair_radar(table: pd.DataFrame, axis_names: Mapping[str, str], title: str, notes: Sequence[str]) -> Figure:
-    """Two players' scores (0 to 1): a radar, recomputed (lines) and printed (marks), and each value with its interval.
+def pair_radar(
+    table: pd.DataFrame, axis_names: Mapping[str, str], title: str, notes: Sequence[str], source: str = "recomputed"
+) -> Figure:
+    """Two players' scores (0 to 1): a radar of the values (lines) and the printed values (marks), and each with its interval.
 
-    `table`: name, dimension, value, low, high, printed, games, n. `axis_names`: dimension -> name of its axis.
-
-    `notes`: lines below the title.
+    `table`: name, dimension, value, low, high, printed (absent: not printed), games, n. `axis_names`: dimension -> name of
+    its axis. `notes`: lines below the title. `source`: where the values come from.
     """
     chart = Figure(figsize=(11.6, 5.7), layout="constrained")
     FigureCanvasAgg(chart)
@@ -123,7 +127,7 @@ def pair_radar(table: pd.DataFrame, axis_names: Mapping[str, str], title: str, n
     names = list(table.name.unique())
     _polygons(radar, table, names, axis_names)
     values = chart.add_subplot(grid[1])
-    _values(values, table, names, axis_names)
+    _values(values, table, names, axis_names, source)
     handles, labels = values.get_legend_handles_labels()
     chart.legend(handles, labels, loc="outside lower left", ncols=2, fontsize=9)
     return chart
@@ -150,17 +154,17 @@ def _polygons(axes: Axes, table: pd.DataFrame, names: Sequence[str], axis_names:
     polar.spines["polar"].set_color("#cccccc")
 
 
-def _values(axes: Axes, table: pd.DataFrame, names: Sequence[str], axis_names: Mapping[str, str]) -> None:
+def _values(axes: Axes, table: pd.DataFrame, names: Sequence[str], axis_names: Mapping[str, str], source: str) -> None:
     order = list(axis_names)
     for number, (name, style, mark) in enumerate(zip(names, LINES, PRINTED_MARKS, strict=False)):
         rows = table[table.name == name]
         at = np.array([order.index(dimension) for dimension in rows.dimension]) + (number - 0.5) * 0.34
         games = int(rows.games.max())
-        label = f"{name}, recomputed (right: 95 % interval over {games} game{'s' * (games != 1)})"
+        label = f"{name}, {source} (right: 95 % interval over {games} game{'s' * (games != 1)})"
         axes.hlines(at, rows.low, rows.high, color=style["color"], lw=2.2, ls=style["ls"])
         axes.plot(rows.value, at, ls="", marker="|", ms=10, mew=2.2, color=style["color"])
         axes.plot([], [], marker="|", ms=10, label=label, **style)
-        label = f"{name}, printed"
+        label = f"{name}, printed" if rows.printed.notna().any() else ""
         axes.plot(rows.printed, at, ls="", ms=5.5, mfc="white", mec=style["color"], mew=1.4, label=label, **mark)
     axes.set_yticks(range(len(order)), [axis_names[name] for name in order])
     axes.set_ylim(len(order) - 0.4, -0.6)
@@ -170,17 +174,19 @@ def _values(axes: Axes, table: pd.DataFrame, names: Sequence[str], axis_names: M
 
 
 @styled
-def bar_figure(panels: Mapping[str, pd.DataFrame], title: str, notes: Sequence[str]) -> Figure:
+def bar_figure(
+    panels: Mapping[str, pd.DataFrame], title: str, notes: Sequence[str], source: str = "recomputed"
+) -> Figure:
     """A panel for every measure: printed bars, bars by the printed definition, and as the authors seem to have counted.
 
     `panels`: unit -> table: name, n, unit (of n), games, printed, value, low, high (as defined), least, most (as counted).
+    A player may lack the printed value, or all others. `source`: where the others come from.
     """
-    chart, places = figure(1, len(panels), (12.4, 4.9))
+    chart, places = figure(1, len(panels), (max(12.4, 3.1 * max(map(len, panels.values()))), 4.9))
     chart.suptitle("\n".join([title, *notes]), fontsize=11, x=0.01, ha="left")
     for axes, (unit, table) in zip(places, panels.items(), strict=True):
-        _bars(axes, table)
-        labels = [f"{row.name}\n{row.n} {row.unit}\n{row.games} games" for row in table.itertuples(index=False)]
-        axes.set_xticks(range(len(table)), labels, fontsize=8.5)
+        _bars(axes, table, source)
+        axes.set_xticks(range(len(table)), [_bar_label(row) for row in table.itertuples(index=False)], fontsize=8.5)
         axes.set_ylabel(unit)
         axes.set_ylim(0, 1.12 * max(table[name].max() for name in ("printed", "high", "most")))
         axes.grid(axis="y", lw=0.4, color="#dddddd")
@@ -190,15 +196,21 @@ def bar_figure(panels: Mapping[str, pd.DataFrame], title: str, notes: Sequence[s
     return chart
 
 
-def _bars(axes: Axes, table: pd.DataFrame) -> None:
+def _bar_label(row: Any) -> str:
+    sizes = f"{row.n:.0f} {row.unit}\n{row.games:.0f} games" if pd.notna(row.value) else "printed only"
+    name = "\n".join(wrap(row.name.replace("_", " "), 12))
+    return f"{name}\n{sizes}"
+
+
+def _bars(axes: Axes, table: pd.DataFrame, source: str) -> None:
     """Three bars for each row, with the interval of the second and the bounds of the third."""
     at = np.arange(len(table))
     edge: dict[str, Any] = {"width": 0.25, "ec": "black", "lw": 0.7}
     axes.bar(at - 0.27, table.printed, color="#cfcfcf", label="printed", **edge)
-    for place, value in zip(at, table.printed, strict=True):
-        axes.text(float(place) - 0.27, value, f"{value:.2f}", ha="center", va="bottom", fontsize=8)
+    for place, value in table.printed.reset_index(drop=True).dropna().items():
+        axes.text(float(str(place)) - 0.27, value, f"{value:.2f}", ha="center", va="bottom", fontsize=8)
     axes.bar(
-        at, table.value, color=COLOURS[1], label="recomputed as Table 1 defines it (95 % interval over games)", **edge
+        at, table.value, color=COLOURS[1], label=f"{source} as Table 1 defines it (95 % interval over games)", **edge
     )
     axes.vlines(at, table.low, table.high, color="black", lw=1.4)
     middle, half = (table.least + table.most) / 2, (table.most - table.least) / 2
@@ -260,8 +272,11 @@ def outcome_figure(table: pd.DataFrame, axis_names: Mapping[str, str], title: st
         means.plot(rows.losers, at, mfc="white", label=f"{source}: losers (empty)", **mark)
         deltas.hlines(at, 100 * rows.low, 100 * rows.high, lw=2, **line)
         deltas.plot(100 * rows.delta, at, **mark)
+    lowest = table[["winners", "losers"]].min().min()
     means.set_yticks(range(len(order)), [axis_names[name] + (" *" if name in starred else "") for name in order])
-    means.set(ylim=(len(order) - 0.4, -0.6), xlim=(0.3, 1), xlabel="mean score of the assessor (0 to 1)")
+    means.set(
+        ylim=(len(order) - 0.4, -0.6), xlim=(min(0.3, lowest - 0.02), 1), xlabel="mean score of the assessor (0 to 1)"
+    )
     n_won, n_lost = (
         " to ".join(map(str, sorted({int(sizes.min()), int(sizes.max())})))
         for sizes in (table.n_winners, table.n_losers)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from agon.games.rating import metrics as ratings
-from agon_papers.tradecraft.facts import DIMENSIONS, LOG_TURNS, Facts
+from agon_papers.tradecraft.facts import DIMENSIONS, LOG_TURNS, PERSONAS, Facts
 
 PASSES = {2: "second pass", 1: "first pass"}
 """Number of a pass -> its name. The pass that the paper used comes first."""
@@ -28,7 +28,7 @@ def score_table(facts: Facts, passes: Iterable[int] = PASSES, logged_only: bool 
     table = renamed[renamed.repetition.isin(list(passes))].assign(rater="assessor", view="", aspect="")
     seats = facts.seats
     if logged_only:
-        table, seats = table[table.turn <= LOG_TURNS], seats[seats.logged]
+        table, seats = table[table.turn <= facts.log_turns], seats[seats.logged]
     return table.merge(seats[["match", "seat", "matchup", "name", "group", "against", "won"]], on=["match", "seat"])
 
 
@@ -84,7 +84,7 @@ def outcomes(facts: Facts) -> pd.DataFrame:
     and p are between games. p is two-sided, and not corrected for the other rows.
     """
     table = score_table(facts)
-    table = table[table.name.str.startswith("gemini-")]
+    table = table[table.group.isin(PERSONAS)]
     keys = ["repetition", "dimension"]
     games = table.groupby(keys).match.nunique().rename("games").reset_index()
     results = ratings.outcomes(table, keys).merge(games, on=keys).set_index(keys)

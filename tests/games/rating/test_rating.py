@@ -230,6 +230,17 @@ def test_the_command_makes_logs_that_can_be_rated(tmp_path, capsys):
     ) == [f"{1:016x}"]
 
 
+def test_logs_of_other_matches_are_replaced_by_force_alone(tmp_path, capsys):
+    write_games(games_table([]), tmp_path / "turns.parquet")
+    write(played(), tmp_path / "turns.parquet")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/other.json").write_text("{}")
+    words = ["make-logs", f"--turns={tmp_path / 'turns.parquet'}", f"--folder={tmp_path / 'logs'}"]
+    assert main(words) == 1 and "has 1 log of other matches" in capsys.readouterr().err
+    assert main([*words, "--force"]) == 0
+    assert [path.stem for path in (tmp_path / "logs").iterdir()] == [f"{1:016x}"]
+
+
 def test_the_command_says_what_is_wrong(tmp_path, capsys):
     for words in ([], ["--turns=a", "--folder=b", "--colour=red"], ["--turns=a", "--folder=b", "--matches=0"]):
         assert main(["make-logs", *words]) == 2 and capsys.readouterr().err.count("\n") == 1

@@ -23,11 +23,13 @@ from typing import Any, Literal, NamedTuple, get_args
 from agon.agents.base import Place, Reply, total_cost
 from agon.agents.llm import LLM, ask
 from agon.agents.pgm.minds import BeliefState, Semantics, mind_class, mind_of
-from agon.agents.prompts import Prompts, Template, beliefs_of, require_own_words
-from agon.agents.reads import format_of_beliefs
+from agon.agents.prompts import OURS, Prompts, Template, beliefs_of, require_own_words
+from agon.agents.reads import AnswerFormat, format_of_beliefs
 from agon.agents.styles import SelfConsistency
 from agon.games import Dice, Observation
 from agon.games.base import Times
+from agon.games.reading import strip_thinking
+from agon.games.spaces import Space
 from agon.models import Request, extend
 from agon.registry import kind
 
@@ -54,6 +56,8 @@ class BeliefNotes(NamedTuple):
     """The name of the present question, where an analysis has several."""
     written: tuple[str, ...]
     """The latest analysis, if the agent has not been told of it before."""
+    answers: tuple[str, ...]
+    """The same analysis as the model wrote it, with the text before its lines."""
     role: str
     """What the seat thinks that it is."""
     target: str | None
@@ -71,6 +75,7 @@ class Beliefs:
 
     A question about beliefs follows the agent's conversation so far but does not enter it. It is asked at most `attempts` times.
     Its answer has the format of the agent's decisions; where decisions are weighed it is constrained.
+    Its questions come from the prompt set of the wrapped agent.
     `form` matrix: in games with a spy the model is asked for the belief matrix itself (the paper's ProPGM).
     The turn's `detail` has the beliefs at the time of the answer. The turn's tokens and seconds include the thinking.
     """
@@ -104,15 +109,14 @@ class Beliefs:
         """Number of questions about beliefs so far."""
         self.unread = False
         """Whether the agent has not seen the latest analysis yet."""
+        self.answers: tuple[str, ...] = ()
+        """The texts of the latest analysis."""
 
     @staticmethod
     def calls(game: Any, seat: int, agent: Any, attempts: int = 3, **_: Any) -> Times:
         """The least and the greatest number of calls in a match: those of the wrapped agent and the questions about beliefs."""
         questions, times = mind_class(game).questions(game), agent.func.calls(game, seat, **agent.keywords)
-        wrapped = agent
-        while "agent" in wrapped.keywords:
-            wrapped = wrapped.keywords["agent"]
-        cuts = times.most if wrapped.keywords.get("overflow") == "cut" else 0
+        cuts = times.most if _settings_of_llm(agent).get("overflow") == "cut" else 0
         return Times(times.least + questions.least, times.most + questions.most * (attempts + cuts))
 
     @staticmethod
@@ -127,7 +131,8 @@ class Beliefs:
         Raises AgonError for a game with a wording of its own.
         """
         require_own_words(game)
-        return BeliefPrompts(agent.func.texts(game, **agent.keywords), beliefs_of(game, folder))
+        prompt_set = _settings_of_llm(agent).get("prompts", OURS)
+        return BeliefPrompts(agent.func.texts(game, **agent.keywords), beliefs_of(game, folder, prompt_set))
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One decision, after the analyses that are due. The reply has the cost of both."""
@@ -135,9 +140,9 @@ class Beliefs:
             self.mind = mind_of(view, self.form, self.semantics)
         mind, thoughts = self.mind, list[Reply]()
         for length in mind.due(view):
-            self.unread = True
+            self.unread, self.answers = True, ()
             thoughts += await self._think(mind, view._replace(past=view.past[:length]), view)
-        aside = view.phase in self.llm.texts(view.rules, self.llm.style, self.llm.folder).asides
+        aside = view.phase in self.llm.prompts_for(view).asides
         is_shown = mind.shown(view.phase, aside)
         self.llm.thoughts = self._recall(mind, view) if is_shown else ""
         reply = await self.agent.act(view, dice)
@@ -146,11 +151,8 @@ class Beliefs:
 
     async def _think(self, mind: BeliefState, then: Observation, now: Observation) -> list[Reply]:
         """One analysis of the history as it was `then`. The conversation is that of `now`."""
-        texts, answer, replies = beliefs_of(now.rules, self.folder), None, list[Reply]()
-        reads, guide = (
-            format_of_beliefs(self.llm.reads),
-            self.llm.texts(now.rules, self.llm.style, self.llm.folder, reads=self.llm.reads),
-        )
+        texts, answer, replies = self._template(now), None, list[Reply]()
+        reads, guide = format_of_beliefs(self.llm.reads), self.llm.prompts_for(now)
         thinking = mind.think(then)
         while True:
             try:
@@ -177,9 +179,14 @@ class Beliefs:
             self.asked += 1
             replies.append(draft.reply)
             answer = draft.reply.action
+            if answer is not None:
+                self.answers = (*self.answers, text_of_analysis(draft.reply, space, reads))
 
     def _ask_again(self, view: Observation, how: str, fault: str) -> str:
-        return beliefs_of(view.rules, self.folder).render("again", fault, view).strip() + how
+        return self._template(view).render("again", fault, view).strip() + how
+
+    def _template(self, view: Observation) -> Template:
+        return beliefs_of(view.rules, self.folder, self.llm.prompts)
 
     def _notes(self, mind: BeliefState, view: Observation) -> BeliefNotes:
         players = [f"Player {seat + 1}" for seat in range(mind.seats)]
@@ -187,6 +194,7 @@ class Beliefs:
         return BeliefNotes(
             mind.step,
             mind.written if self.unread else (),
+            self.answers if self.unread else (),
             mind.role,
             target,
             suspect_,
@@ -195,11 +203,11 @@ class Beliefs:
         )
 
     def _news(self, view: Observation) -> str:
-        texts = self.llm.texts(view.rules, self.llm.style, self.llm.folder)
+        texts = self.llm.prompts_for(view)
         return texts.turn(view, self.llm.since).removesuffix(texts.turn(view, len(view.past))).strip()
 
     def _recall(self, mind: BeliefState, view: Observation) -> str:
-        text = beliefs_of(view.rules, self.folder).render("recall", view, self._notes(mind, view)).strip()
+        text = self._template(view).render("recall", view, self._notes(mind, view)).strip()
         return f"\n\n{text}" if text else ""
 
     def _combine(self, reply: Reply, ballot: Any, mind: BeliefState, thoughts: Sequence[Reply]) -> Reply:
@@ -217,3 +225,16 @@ class Beliefs:
             reply = replace(reply, action=ballot, fallback=f"beliefs: {fault}" if reply.fallback else "")
         entries = {name: value for name, value in detail.items() if value != []} or None
         return replace(reply, **total_cost([*thoughts, reply]), detail=entries)
+
+
+def _settings_of_llm(agent: Any) -> dict[str, Any]:
+    """The settings of the wrapped agent, or of the agent that this one wraps in turn."""
+    settings: dict[str, Any] = agent.keywords
+    return _settings_of_llm(settings["agent"]) if "agent" in settings else settings
+
+
+def text_of_analysis(reply: Reply, space: Space, reads: AnswerFormat) -> str:
+    """An answer about beliefs as the model wrote it, without the tag; of JSON its thought and its answers."""
+    if reads.guide:
+        return "\n".join([*(reply.detail or {}).get("thought", ()), space.format(reply.action)])
+    return strip_thinking(reply.text).replace("[move] ", "").strip()

@@ -1,5 +1,8 @@
 """What agon makes for raters."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import click
 
 from agon.cli import options
@@ -15,7 +18,7 @@ from agon.paths import display_path, in_project, write_file
 def make_logs(turns: str, folder: str, matches: int | None, force: bool) -> None:
     """Makes logs of TradeCraft's matches, to be rated.
 
-    conf/game/rating.yaml names a folder of logs; raters see of a log what that file allows.
+    Files such as conf/game/rating.yaml name a folder of logs, and say what raters see of them.
     """
     from agon.games.rating.game import log_fault
     from agon.games.rating.logs import dealt_targets, format_log, make_log
@@ -27,6 +30,7 @@ def make_logs(turns: str, folder: str, matches: int | None, force: bool) -> None
     if not names:
         raise AgonError(f"{turns} has no matches of TradeCraft to make logs of")
     place, aimless = in_project(folder), 0
+    _clear(place, names, force)
     for name in names:
         rows = rows_of_game[rows_of_game.match == name]
         log = make_log(rows)
@@ -38,6 +42,18 @@ def make_logs(turns: str, folder: str, matches: int | None, force: bool) -> None
         write_file(place / f"{name}.json", format_log(log), force)
     unknown = f", {aimless} without targets: the table of games beside it does not have them" if aimless else ""
     click.echo(f"{count(len(names), 'log')} in {display_path(place)}{unknown}")
+
+
+def _clear(folder: Path, names: Sequence[str], force: bool) -> None:
+    """Removes the logs of other matches, or raises AgonError unless `force` allows it: all logs of a folder are rated together."""
+    others = [path for path in sorted(folder.glob("*.json")) if path.stem not in names]
+    if others and not force:
+        raise AgonError(
+            f"{display_path(folder)} has {count(len(others), 'log')} of other matches: name another folder, "
+            "or say --force to replace them"
+        )
+    for path in others:
+        path.unlink()
 
 
 @click.command()

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from agon.agents.base import Place, Reply, times_asked, total_cost
 from agon.agents.keeping import limit_context, overflow_of
 from agon.agents.llm import LLM, CutOff, Draft, ask, cut_off_of
-from agon.agents.prompts import Template, reads_template, require_own_words, source_of
+from agon.agents.prompts import OURS, Template, reads_template, require_own_words, source_of
 from agon.agents.reads import reads_of
 from agon.errors import AgonError
 from agon.games import Dice, Observation
@@ -112,14 +112,14 @@ class RolePrompts(NamedTuple):
 
 
 @functools.cache
-def role_prompts(persona: str, folder: str | None = None, guide: str = "") -> RolePrompts:
-    """The prompts; those of a user's `folder` come before agon's own. Raises AgonError."""
+def role_prompts(persona: str, folder: str | None = None, guide: str = "", prompts: str = OURS) -> RolePrompts:
+    """The prompts; those of a user's `folder` come first, then those of the prompt set. Raises AgonError."""
     macros = ("system", "turn", "more", "again")
-    roles = {role: Template(source_of(TradeCraft, f"tradecraft/{role}.md", folder), macros) for role in STEPS}
+    source = source_of(TradeCraft, "", folder, prompts)
     return RolePrompts(
-        Template(source_of(TradeCraft, f"tradecraft/personas/{persona}.md", folder), ("persona",)),
-        roles,
-        reads_template(source_of(TradeCraft, "", folder), guide) if guide else None,
+        Template(source.of(f"tradecraft/personas/{persona}.md"), ("persona",)),
+        {role: Template(source.of(f"tradecraft/{role}.md"), macros) for role in STEPS},
+        reads_template(source, guide) if guide else None,
     )
 
 
@@ -135,7 +135,7 @@ class Roles:
     `attempts`: times the model is asked for one call. `plan_before`: the phases before which the planner plans.
     `recent`: turns of the history that are told in full, the last ones. `condensed`: turns before these that are told without
     what was said; older ones are left out. `quoted`: characters of a message that the history quotes. All of these at most.
-    `folder`: of prompt templates that come before agon's own.
+    `folder`: of prompt templates that come before agon's own. `prompts`: the prompt set (agon.agents.prompts).
     `reads`: free, constrained or called (agon.agents.reads). `overflow`: stop or cut, as of agon.agents.llm.LLM; oldest steps leave.
     `cut_off`: void or as_done, as of agon.agents.llm.LLM.
     `answer_tokens` of an answer, and `expected` steps of each role, about: for estimates alone.
@@ -157,6 +157,7 @@ class Roles:
         condensed: int = 20,
         quoted: int = 400,
         folder: str | None = None,
+        prompts: str = OURS,
         answer_tokens: int = 150,
         expected: Mapping[Role, int] = EXPECTED,
         reads: str | Mapping[str, Any] = "free",
@@ -183,7 +184,7 @@ class Roles:
         self.overflow, self.cut_off = overflow_of(overflow), cut_off_of(cut_off)
         self.steps, self.attempts, self.plan_before = {**STEPS, **steps}, attempts, tuple(plan_before)
         self.recent, self.condensed, self.quoted = recent, condensed, quoted
-        self.reads = reads_of(reads)
+        self.reads, self.prompts = reads_of(reads), prompts
         self.answer_tokens, self.expected = answer_tokens, {**EXPECTED, **expected}
         self.at: tuple[int, str] = (0, "")
         """The turn and phase of the last question."""
@@ -228,13 +229,18 @@ class Roles:
 
     @staticmethod
     def texts(
-        game: Any, persona: str = "unprimed", folder: str | None = None, reads: Any = "free", **_: Any
+        game: Any,
+        persona: str = "unprimed",
+        folder: str | None = None,
+        prompts: str = OURS,
+        reads: Any = "free",
+        **_: Any,
     ) -> RolePrompts:
         """The prompts that an agent with these settings uses. Raises AgonError for another game."""
         if not isinstance(game, TradeCraft):
             raise AgonError(f"an agent of agon.games.tradecraft.roles plays TradeCraft, not {game.name}")
         require_own_words(game)
-        return role_prompts(persona, folder, reads_of(reads).guide)
+        return role_prompts(persona, folder, reads_of(reads).guide, prompts)
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One step of the role whose turn it is."""
@@ -283,7 +289,7 @@ class Roles:
         return replace(draft.reply, fallback=fallback, detail=details)
 
     async def _draft(self, view: Observation) -> Draft:
-        prompts = role_prompts(self.persona, self.folder, self.reads.guide)
+        prompts = role_prompts(self.persona, self.folder, self.reads.guide, self.prompts)
         template, role_view = prompts.roles[self.role], self._role_view(view)
         now = self._now(view)
         messages = self.messages

@@ -1,0 +1,167 @@
+"""One's own games of MAgIC in the shape of the paper's tables and figures, counted as the printed numbers are."""
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from agon.errors import AgonError
+from agon.games.tables import seat_table
+from agon.metrics.abilities import abilities
+from agon.metrics.tallies import tallies
+from agon_papers.magic.cells import pairs
+from agon_papers.magic.facts import ABILITIES, AVERAGE, PGM
+
+ARMS = {"beliefs_matrix": "+ProPGM", "beliefs": PGM, "zs": ""}
+"""How the name of an agent begins -> suffix of the model's name in the paper's tables. The rest of the name follows in brackets."""
+
+OWN = "own: "
+"""Begins the label of a row that is not the paper's."""
+
+DETAILS = {
+    "cost_sharing_wr": "win_cost_sharing",
+    "cost_sharing_cost": "cost",
+    "prisoner_wr": "win_prisoner3",
+    "prisoner_score": "score",
+    "public_good_wr": "win_public_goods",
+    "public_good_payback": "payback",
+}
+"""Column of Table 2 -> metric (agon.metrics.tallies)."""
+
+POINTS = ("area", "cost", "score", "payback")
+"""Metrics that are no shares."""
+
+
+def tally(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
+    """agon.metrics.tallies.tallies of each challenger, over the games that it has played (`gaps` names the others).
+
+    Reasoning counts as in the printed numbers: two predictions as one, 600 in a full run (docs/deviations.md).
+    Raises AgonError for turns in which nobody is under test.
+    """
+    seats, parts = seat_table(games), []
+    of_challengers = turns.astype({"game": str, "variant": str}).groupby(_challengers(turns, seats), sort=False)
+    for _, rows in of_challengers:
+        played = rows[["game", "variant"]].drop_duplicates()
+        parts.append(tallies(turns.loc[rows.index], seats.merge(played, on=["game", "variant"])))
+    if not parts:
+        raise AgonError("nobody is under test in these matches: take turns of MAgIC's games, as magic_live has them")
+    table = pd.concat(parts, ignore_index=True)
+    table = table[table.metric != "reasoning"]
+    return table.assign(metric=table.metric.replace({"reasoning_published": "reasoning"}))
+
+
+def gaps(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
+    """Families that a challenger has played in part: challenger, game, played, known (numbers of games that `games` has)."""
+    challengers = _challengers(turns, seat_table(games))
+    played = turns.astype({"game": str}).groupby([challengers, "game"]).variant.nunique().rename("played")
+    known = games.groupby("game").variant.nunique().rename("known")
+    table = played.rename_axis(["challenger", "game"]).reset_index().merge(known, on="game")
+    return table[table.played < table.known].reset_index(drop=True)
+
+
+def _challengers(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.Series:
+    """The challenger of each turn's match, as in agon.metrics.tallies: agent, or agent@model, of the seats under test."""
+    rows = turns[["match", "game", "variant", "seat", "agent", "model"]].astype(str)
+    tested = seats[seats.tested].astype({"seat": str})[["game", "variant", "seat"]]
+    rows = rows.assign(has_model=turns.model.notna().to_numpy()).merge(tested, on=["game", "variant", "seat"])
+    names = rows.agent + ("@" + rows.model).where(rows.has_model, "")
+    of_matches = dict(zip(rows["match"], names, strict=True))
+    return turns["match"].astype(str).map(of_matches).rename("challenger")
+
+
+def label_of(challenger: str) -> str:
+    """A challenger as a row of the paper's tables: `own: MODEL`, with the suffix of its arm. A script has its own name.
+
+    `zs_constrained` and `beliefs_constrained` of a model are a pair: `own: MODEL (constrained)`, and the same with `+PGM`.
+    """
+    agent, _, model = challenger.partition("@")
+    if not model:
+        return OWN + agent
+    name = agent.removesuffix("_as_played")
+    arm = next((arm for arm in ARMS if name == arm or name.startswith(f"{arm}_")), "")
+    rest = name.removeprefix(arm).removeprefix("_")
+    return OWN + model + (f" ({rest})" if rest else "") + ARMS.get(arm, "")
+
+
+def labels_of(challengers: pd.Series) -> pd.Series:
+    """`label_of` each; several agents of one arm and model have their names in brackets."""
+    labels = challengers.map(label_of)
+    is_ambiguous = challengers.groupby(labels).transform("nunique") > 1
+    return labels.where(~is_ambiguous, challengers.map(_spell_out))
+
+
+def _spell_out(challenger: str) -> str:
+    agent, _, model = challenger.partition("@")
+    return f"{OWN}{model} ({agent})"
+
+
+def scores_of(tallied: pd.DataFrame) -> pd.DataFrame:
+    """agon.metrics.abilities.abilities with a column `model` (`labels_of`), and value, low and high in percent or points."""
+    table = abilities(tallied)
+    factor = np.where(table.metric.isin(POINTS), 1.0, 100.0)
+    scaled = {name: table[name] * factor for name in ("value", "low", "high")}
+    labelled = table.assign(model=labels_of(table.challenger), **scaled)
+    return labelled.sort_values("model", kind="stable", ignore_index=True)
+
+
+def ability_rows(scores: pd.DataFrame) -> pd.DataFrame:
+    """Rows as of Tables 1 and 4: index model; win_rate, the seven abilities and area, absent where nothing counts for them."""
+    named = scores.metric.replace({"spy_win": "deception", "coordination_of_games": "coordination"})
+    wide = scores.assign(metric=named).pivot(index="model", columns="metric", values="value")
+    return wide.reindex(index=scores.model.unique(), columns=["win_rate", *ABILITIES, "area"])
+
+
+def detail_rows(scores: pd.DataFrame) -> pd.DataFrame:
+    """Rows as of Table 2: index model, columns of DETAILS."""
+    wide = scores.pivot(index="model", columns="metric", values="value").reindex(index=scores.model.unique())
+    return wide.reindex(columns=list(DETAILS.values())).set_axis(list(DETAILS), axis=1)
+
+
+def average_improvement(table: pd.DataFrame, name: str = AVERAGE) -> pd.DataFrame:
+    """The mean change by beliefs (points) over the models of `table` that have both rows, as one row."""
+    before, after = pairs(table)
+    return (after - before).mean().to_frame(name).T
+
+
+def axis_names(games: pd.DataFrame) -> pd.DataFrame:
+    """The name of each setting on the axes of Figure 10: game, setting, axis.
+
+    Of the dilemma it has the points of each where all cooperate, of who defects alone, and of each of two who defect.
+    """
+    rows = []
+    for game in games[games.game.isin(["prisoner3", "public_goods"])].itertuples():
+        settings = json.loads(game.settings)
+        numbers = [settings.get(name) for name in ("cooperate", "one_defect", "two_defect", "multiplier")]
+        rows.append((game.game, game.variant, "-".join(f"{number:g}" for number in numbers if number is not None)))
+    return pd.DataFrame(rows, columns=["game", "setting", "axis"])
+
+
+def defection_shares(tallied: pd.DataFrame, names: pd.DataFrame) -> pd.DataFrame:
+    """Percent of rounds of defection by score setting (Figure 10): model, axis, value, n (rounds). `names`: see `axis_names`."""
+    rows = tallied[tallied.metric == "rationality_prisoner3"].merge(names, on=["game", "setting"])
+    sums = rows.groupby(["challenger", "axis"], sort=False)[["hits", "n"]].sum().reset_index()
+    return sums.assign(model=labels_of(sums.challenger), value=100 * sums.hits / sums.n)[
+        ["model", "axis", "value", "n"]
+    ]
+
+
+def investments(turns: pd.DataFrame, games: pd.DataFrame, names: pd.DataFrame) -> pd.DataFrame:
+    """The points that the seat under test named in all rounds of a public good, by multiplier (Figure 10).
+
+    Columns: model, axis, value (mean points per game), above (percent of games with more than the endowment), n (games).
+    Points are those of the answers, before any cut to what was left; an unreadable answer is 0.
+    """
+    seats = seat_table(games)
+    rows = turns.astype({"game": str, "variant": str}).assign(challenger=_challengers(turns, seats))
+    rows = rows[rows.game == "public_goods"].merge(seats[seats.tested], on=["game", "variant", "seat"])
+    if rows.empty:
+        return pd.DataFrame(columns=["model", "axis", "value", "above", "n"])
+    rows["points"] = pd.to_numeric(rows.action.astype(object)).fillna(0)
+    of_games = rows.groupby(["challenger", "match", "setting"]).agg(
+        points=("points", "sum"), endowment=("endowment", "first")
+    )
+    of_games = of_games.reset_index().assign(game="public_goods").merge(names, on=["game", "setting"])
+    of_games["exceeds"] = 100.0 * (of_games.points > of_games.endowment)
+    groups = of_games.groupby(["challenger", "axis"], sort=False)
+    table = groups.agg(value=("points", "mean"), above=("exceeds", "mean"), n=("match", "size")).reset_index()
+    return table.assign(model=labels_of(table.challenger))[["model", "axis", "value", "above", "n"]]

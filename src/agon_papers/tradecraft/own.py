@@ -1,0 +1,130 @@
+"""Games played here in the form of the paper's (`Facts`), so that its tables and figures can be made of them."""
+
+from dataclasses import replace
+
+import pandas as pd
+
+from agon.errors import AgonError
+from agon.games.rating.game import THEORY_OF_MIND
+from agon.games.rating.metrics import averages
+from agon.games.tradecraft.metrics import players
+from agon_papers.tradecraft.facts import DIMENSIONS, MODELS, PANELS, PERSONAS, Facts, group_of
+
+PASS = 2
+"""The pass of `Facts.scores` that the paper's figures are made of."""
+
+
+def own_facts(turns: pd.DataFrame, scores: pd.DataFrame, paper: Facts) -> Facts:
+    """Own games of two models, and the scores of one rater (agon.games.rating.metrics.scores), as `Facts`.
+
+    Players of different models are called by their model. Players of one model are called by their persona, with -1
+    and -2 where both have the same; each of these has every seat equally often. `paper`: the printed numbers. Those of
+    a persona stand beside the same persona. Raises AgonError for games of more than one model's personas.
+    """
+    seats = _seats(turns)
+    wide = seats.pivot(index="match", columns="seat", values=["name", "model", "persona", "won"])
+    wide.columns = [f"{column}_{seat}" for column, seat in wide.columns]
+    games = wide.join(seats.drop_duplicates("match").set_index("match")[["matchup", "problem", "turns"]]).reset_index()
+    games = games.rename(columns={"match": "game"}).assign(logged=True, cut=False)
+    games[[f"{column}_{seat}" for column in ("target", "hand") for seat in (0, 1)]] = None
+    scored = scores[scores.dimension.isin(list(DIMENSIONS)) & scores.match.isin(games.game)]
+    scored = scored.rename(columns={"match": "game", "value": "score"}).assign(**{"pass": PASS})
+    return replace(
+        paper,
+        turns=turns[turns.match.astype("str").isin(games.game)],
+        games=games.astype({"won_0": bool, "won_1": bool}),
+        scores=scored[["pass", "game", "dimension", "turn", "seat", "score"]],
+        figure_4=_printed(paper, seats),
+        log_turns=int(games.turns.max()),
+    )
+
+
+def panels(facts: Facts) -> dict[str, tuple[str, str]]:
+    """Panel of Figure 4 -> its two players. The pairs of models are a1, a2 ..., as the paper's a to c have other models."""
+    pairs = facts.seats[~facts.seats.group.isin(PERSONAS)].groupby("matchup").name.unique()
+    models = {f"a{number}": (names[0], names[1]) for number, (_, names) in enumerate(pairs.items(), 1)}
+    return models | {panel: (_own_name(one), _own_name(other)) for panel, (one, other) in _persona_panels().items()}
+
+
+def theory_of_mind(scores: pd.DataFrame, facts: Facts) -> pd.DataFrame:
+    """Table 2: the share of turns that show an order. Columns: name, order, value, n, low, high, games.
+
+    `scores`: the ratings by one rater. Names are models, in the games between models, and personas.
+    The orders are called as in the printed table.
+    """
+    orders = scores[scores.dimension == THEORY_OF_MIND].rename(columns={"aspect": "order"})
+    orders = orders.replace({"order": {"third": "third or higher"}})
+    table = orders.merge(facts.seats[["match", "seat", "group"]], on=["match", "seat"]).rename(
+        columns={"group": "name"}
+    )
+    games = table.groupby("name").match.nunique().rename("games").reset_index()
+    shares = averages(table, ["name", "order"]).merge(games, on="name")
+    return shares.sort_values(["name", "order"], ignore_index=True)
+
+
+def seatings(facts: Facts) -> pd.DataFrame:
+    """How often each player of a pair had each seat, by problem: matchup, problem, name, first, second, balanced."""
+    table = facts.seats.groupby(["matchup", "problem", "name", "seat"]).size().unstack("seat", fill_value=0)
+    table = table.reindex(columns=[0, 1], fill_value=0).set_axis(["first", "second"], axis=1)
+    return table.assign(balanced=table["first"] == table.second).reset_index()
+
+
+def _seats(turns: pd.DataFrame) -> pd.DataFrame:
+    """A row per seat of the matches between two models: match, seat, model, persona, name, matchup, problem, turns, won."""
+    rows = turns[turns.game.eq("tradecraft")]
+    known = players(rows).dropna(subset="model") if len(rows) else pd.DataFrame({"match": []})
+    known = known[known.groupby("match").match.transform("size") == 2]
+    if known.empty:
+        raise AgonError("there are no matches of TradeCraft between two models in these turns")
+    facts = rows.groupby("match", observed=True).agg(
+        problem=("variant", "first"), turns=("round", "max"), repetition=("repetition", "first")
+    )
+    facts.index = facts.index.astype("str")
+    seats = known.merge(facts.astype({"problem": "str"}), left_on="match", right_index=True)
+    seats = seats.assign(persona=[_persona(agent) for agent in seats.agent])
+    alike = seats.groupby("match").model.transform("nunique") == 1
+    if seats[alike].model.nunique() > 1:
+        names = ", ".join(sorted(seats[alike].model.unique()))
+        raise AgonError(f"personas of several models ({names}) are in these turns: give the turns of one")
+    seats["name"] = seats.persona.where(alike, seats.model)
+    same = seats.groupby("match").persona.transform("nunique").eq(1) & alike
+    nth = seats[same & seats.seat.eq(0)].sort_values(["repetition", "match"]).groupby(["problem", "name"]).cumcount()
+    order = seats.match.map(pd.Series(nth.to_numpy(), seats.match[nth.index])).fillna(0).astype(int)
+    seats["name"] = seats.name.mask(same, seats.name + "-" + (1 + (seats.seat + order) % 2).astype(str))
+    pairs = seats.groupby("match").name.agg(lambda names: frozenset(names))
+    keys = {frozenset(map(_own_name, names)): panel for panel, names in _persona_panels().items()}
+    matchups = {match: keys.get(pair) or "_vs_".join(sorted(pair)) for match, pair in pairs.items()}
+    return seats.assign(matchup=seats.match.map(matchups)).sort_values(["match", "seat"], ignore_index=True)
+
+
+def _persona(agent: str) -> str:
+    """The persona of an agent of conf/agent: tradecraft_cooperative is cooperative, and one without a persona unprimed."""
+    return group_of(agent) if group_of(agent) in PERSONAS else "unprimed"
+
+
+def _persona_panels() -> dict[str, tuple[str, str]]:
+    return {panel: names for panel, names in PANELS.items() if group_of(names[0]) in PERSONAS}
+
+
+def _own_name(name: str) -> str:
+    """A persona's name without the paper's model: gemini-cooperative-1 is cooperative-1."""
+    return name.removeprefix("gemini-")
+
+
+def _printed(paper: Facts, seats: pd.DataFrame) -> pd.DataFrame:
+    """Figure 4 with own names: the printed values of personas, and rows without a printed value for the pairs of models."""
+    printed = paper.figure_4.assign(name=paper.figure_4.name.map(_own_name))
+    persona_panels = printed.panel.isin(list(_persona_panels()))
+    printed = printed[persona_panels | printed.panel.isin(["j", "k"])]
+    printed = printed.assign(matchup=printed.matchup.mask(persona_panels, printed.panel))
+    models = seats[~seats.name.map(group_of).isin(PERSONAS)].drop_duplicates(["matchup", "name"])
+    rows = [
+        (f"a{number}", matchup, name, measure)
+        for number, (matchup, part) in enumerate(models.groupby("matchup"), 1)
+        for name in part.name
+        for measure in DIMENSIONS
+    ]
+    bars = sorted(set(printed.measure) - set(DIMENSIONS))
+    rows += [("j", None, name, measure) for name in sorted(set(models.name) - set(MODELS)) for measure in bars]
+    new = pd.DataFrame(rows, columns=["panel", "matchup", "name", "measure"])
+    return pd.concat([new, printed], ignore_index=True)

@@ -1,0 +1,120 @@
+"""Own games of MAgIC in the shape of the paper: counted as the printed numbers are, and absent where nothing was played."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from agon import AgonError
+from agon.turns import read, read_games
+from agon_papers.magic import live
+
+PATH = "tests/smoke/magic_standin.parquet"
+
+
+@pytest.fixture(scope="module")
+def sample():
+    """(turns, games) of a stand-in's whole run, without and with beliefs, and with numbers in Chameleon."""
+    turns, games = read(PATH), read_games(PATH)
+    of_beliefs = turns.match.isin(turns.match[turns.agent.eq("beliefs")]) & turns.game.eq("chameleon")
+    numbers = turns[of_beliefs].assign(match=turns.match.astype(str) + "x")
+    numbers = numbers.assign(agent=numbers.agent.astype(str).replace("beliefs", "beliefs_matrix"))
+    return pd.concat([turns.astype({"agent": str, "match": str}), numbers], ignore_index=True), games
+
+
+@pytest.fixture(scope="module")
+def scores(sample):
+    return live.scores_of(live.tally(*sample))
+
+
+def test_rows_are_labelled_by_the_arms_of_the_paper(scores):
+    model = "own: standin_magic"
+    assert list(live.ability_rows(scores).index) == [model, f"{model}+PGM", f"{model}+ProPGM"]
+
+
+@pytest.mark.parametrize(
+    ("challenger", "label"),
+    [
+        ("zs@gpt", "own: gpt"),
+        ("beliefs@gpt", "own: gpt+PGM"),
+        ("beliefs_as_played@gpt", "own: gpt+PGM"),
+        ("beliefs_matrix@gpt", "own: gpt+ProPGM"),
+        ("zs_constrained@gpt", "own: gpt (constrained)"),
+        ("beliefs_constrained@gpt", "own: gpt (constrained)+PGM"),
+        ("cot@gpt", "own: gpt (cot)"),
+        ("magic_fair", "own: magic_fair"),
+    ],
+)
+def test_a_challenger_is_labelled_by_its_model_and_its_arm(challenger, label):
+    assert live.label_of(challenger) == label
+
+
+def test_two_agents_of_one_arm_keep_their_names(sample):
+    turns, games = sample
+    turns = turns.assign(agent=turns.agent.replace("beliefs_matrix", "beliefs_as_played"))
+    labels = set(live.scores_of(live.tally(turns, games)).model)
+    assert labels == {f"own: standin_magic{end}" for end in ("", " (beliefs)", " (beliefs_as_played)")}
+
+
+def test_reasoning_counts_600_deductions_as_the_printed_numbers_do(scores):
+    sizes = scores[scores.metric == "reasoning"].set_index("model").n
+    assert sizes["own: standin_magic"] == 600 and "reasoning_published" not in set(scores.metric)
+
+
+def test_an_arm_that_played_one_game_has_no_win_rate_and_no_area(scores):
+    row = live.ability_rows(scores).loc["own: standin_magic+ProPGM"]
+    assert row[["win_rate", "area", "cooperation", "rationality"]].isna().all() and 0 <= row.judgement <= 100
+
+
+def test_games_that_are_missing_within_a_family_are_named_and_the_others_count(sample):
+    turns, games = sample
+    first = turns.match[turns.game == "undercover"].iloc[0]
+    rest = turns[turns.match != first]
+    assert live.gaps(turns, games).empty
+    assert live.gaps(rest, games).to_dict("records") == [
+        {"challenger": "zs@standin_magic", "game": "undercover", "played": 39, "known": 40}
+    ]
+    sizes = live.tally(rest, games)
+    assert sizes[(sizes.challenger == "zs@standin_magic") & (sizes.metric == "spy_win")].n.sum() == 39
+
+
+def test_turns_in_which_nobody_is_under_test_are_refused_in_a_line():
+    path = "tests/smoke/standin_turns.parquet"
+    with pytest.raises(AgonError, match="nobody is under test in these matches: take turns of MAgIC's games"):
+        live.tally(read(path), read_games(path))
+
+
+def test_the_average_improvement_is_the_mean_change_over_pairs():
+    table = pd.DataFrame({"win_rate": [10.0, 14, 20, 30, 99]}, index=["a", "a+PGM", "b", "b+PGM", "alone"])
+    assert live.average_improvement(table, "mean").loc["mean", "win_rate"] == 7
+
+
+def test_investments_are_the_points_that_were_named_even_above_the_endowment(sample):
+    turns, games = sample
+    rows = turns[turns.game == "public_goods"].assign(action="30")
+    table = live.investments(rows, games, live.axis_names(games))
+    assert set(table.value) == {150.0} and set(table.above) == {100.0}
+    assert set(table.axis) == {"1", "1.2", "1.5", "1.8", "2", "2.5", "3"} and set(table.n) == {3}
+
+
+def test_settings_of_the_dilemma_are_named_as_on_the_axis_of_figure_10(sample):
+    names = live.axis_names(sample[1])
+    assert set(names[names.game == "prisoner3"].axis) == {
+        "3-5-2",
+        "3-10-2",
+        "3-20-2",
+        "3-5-3",
+        "3-5-4",
+        "3-5-5",
+        "5-5-3",
+    }
+
+
+def test_defection_is_a_share_of_the_rounds_of_a_setting(sample):
+    turns, games = sample
+    table = live.defection_shares(live.tally(turns, games), live.axis_names(games))
+    assert table.value.between(0, 100).all() and set(table.n) == {15} and len(table) == 2 * 7
+
+
+def test_details_have_the_columns_of_table_2(scores):
+    rows = live.detail_rows(scores)
+    assert list(rows) == list(live.DETAILS) and np.isnan(rows.loc["own: standin_magic+ProPGM"]).all()
