@@ -207,7 +207,7 @@ class Replicates:
         """The ends of an interval of the estimate.
 
         Shares of rows, and the smallest of several gaps, are shifted: their mean is the estimate in the records. Shares are stretched
-        (`stretch_factor`). If they vary, their ends lie HALF a row further out, as a count is a whole number. The estimate is always
+        (`stretch_factor`). If they vary, their ends lie HALF a row further out, as a count is a whole number. A share is always
         inside.
         """
         if not len(self.estimate):
@@ -216,7 +216,7 @@ class Replicates:
         if self.sizes is None:
             shift = best - mean if self.parts.shape[1] > 1 else 0.0
             low, high = np.quantile(self.estimate, tails) + shift
-            return min(low, best), max(high, best)
+            return low, high
         stretched = (self.estimate - mean) * stretch_factor(cells, self.sizes.mean())
         low, high = best + np.quantile(stretched, tails)
         more = HALF / self.sizes.mean() if low < high else 0.0

@@ -52,9 +52,10 @@ VERDICTS = (HOLDS, AS_CHANCE, FAILS, UNDECIDED, UNCHECKED)
 
 NEAR = "knife-edge: {} decides otherwise"
 READINGS = "two readings: {}"
-FEW = "too few records: about {times} times as many would decide"
+FEW = "too few records: about {times} times as many would show that it {verdict}"
+CAPTION = "caption: it is true of the variant that the table shows, and false of the one that its caption names"
 UNKNOWN = "unknown noise: the paper does not print how much a number varies, nor does its design bound it"
-"""Why a statement is undecided."""
+"""Why a statement is undecided, or why it fails although its table agrees."""
 
 ENOUGH = 0.95
 """Share of the record sets that must agree with the records."""
@@ -70,11 +71,11 @@ TAILS = (0.025, 0.975)
 STEP = 0.2
 """The part by which a threshold called margin or margin_... moves: from 5 % of the range to 4 or 6."""
 
-CHANCE_SETS = 20
+CHANCE_SETS = 100
 """Simulated record sets of uniform play."""
 
-FEWEST, MOST_TIMES = 2, 100
-"""The smallest and the largest multiple of the records that is named."""
+FEWEST, MOST_TIMES = 1.1, 100
+"""The smallest and the largest multiple of the records that is named. Below 2 it has one decimal."""
 
 
 class Missing(Exception):
@@ -292,8 +293,9 @@ class Reading:
         if not self.decision.draws:
             return UNKNOWN
         if not self.decision.is_clear:
-            times = max(FEWEST, int(np.ceil(min(self.decision.times, MOST_TIMES))))
-            return FEW.format(times=times if times < MOST_TIMES else f"{MOST_TIMES} or more")
+            times = max(self.decision.times, FEWEST)
+            text = f"{times:.1f}" if times < 2 else f"{times:.0f}" if times < MOST_TIMES else f"{MOST_TIMES} or more"
+            return FEW.format(times=text, verdict=HOLDS if self.decision.holds else FAILS)
         for name, tests in self.moved.items():
             if all(test.true for test in tests) != self.decision.holds:
                 return NEAR.format(name)
@@ -320,11 +322,11 @@ class Reading:
         }
 
 
-def joined(readings: Sequence[Reading]) -> dict[str, Any]:
-    """The verdict on which all readings agree, with the reason."""
+def joined(readings: Sequence[Reading], weakest: Reading) -> dict[str, Any]:
+    """The verdict on which all readings agree, with the reason of the `weakest` one."""
     verdicts = [*dict.fromkeys(reading.verdict for reading in readings)]
     if len(verdicts) == 1:
-        return {"verdict": verdicts[0], "reason": readings[0].reason}
+        return {"verdict": verdicts[0], "reason": weakest.reason}
     texts = [f"{reading.verdict} by {reading.tests[-1].reading}" for reading in readings]
     return {"verdict": UNDECIDED, "reason": READINGS.format(", ".join(texts))}
 
@@ -371,6 +373,8 @@ class Statements:
             }
             try:
                 row |= {"why": why} | self._judge(function, kind, how, biased, captions or {})
+                if row["verdict"] == FAILS and row.get("true_as_shown"):
+                    row["reason"] = CAPTION
             except Missing as gap:
                 row |= {"recomputed": "", "verdict": UNCHECKED, "why": f"Missing: {gap}."}
             self.rows.append(row)
@@ -410,7 +414,8 @@ class Statements:
             raise Missing("a number that it needs does not exist for these records")
         row: dict[str, Any] = {"recomputed": text}
         if others := {variant: name for variant, name in variants.items() if variant != name}:
-            row |= {"recomputed": f"{text} | {self._as_captioned(function, defaults, others)}"}
+            other_text, row["true_as_shown"] = self._as_shown(function, defaults, others)
+            row |= {"recomputed": f"{text} | {other_text}"}
         units = {unit for table in tables.values() if "match" in table for unit in table.match}
         row |= {"n": len(units), "unit": self.records.unit} if units else {}
         if not tests or any(test.doubt and not test.true for test in tests):
@@ -445,7 +450,7 @@ class Statements:
             by_reading,
             key=lambda reading: (reading.verdict != UNDECIDED, -np.nan_to_num(reading.decision.p, nan=np.inf)),
         )
-        row |= joined(by_reading) | shown.numbers(kind)
+        row |= joined(by_reading, shown) | shown.numbers(kind)
         row |= {"unit": self.records.unit} | self._chance(function, selections, tables, shown.decisive)
         if row["verdict"] == HOLDS and row.get("chance_true", 0) >= ENOUGH:
             row["verdict"] = AS_CHANCE
@@ -479,10 +484,10 @@ class Statements:
             "constant_high": max(same),
         }
 
-    def _as_captioned(
+    def _as_shown(
         self, function: Callable[..., Any], defaults: Mapping[str, Any], others: Mapping[str, str]
-    ) -> str:
-        """The text of the statement with the variants that the tables truly show."""
+    ) -> tuple[str, bool]:
+        """The text of the statement with the variants that the tables truly show, and whether it is true of these."""
 
         def correct(value: Any) -> Any:
             if isinstance(value, Rows):
@@ -495,7 +500,7 @@ class Statements:
         returned = function(**{name: correct(value) for name, value in defaults.items()})
         true, text = all(test.true for test in tests_of(returned)), text_of_all(returned)
         names = ", ".join(f"{variant}: {name}" for variant, name in others.items())
-        return f"as the tables show ({names}): {text} ({'true' if true else 'false'} there)"
+        return f"as the tables show ({names}): {text} ({'true' if true else 'false'} there)", true
 
 
 def words(row: Mapping[str, Any]) -> str:
