@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib.metadata import entry_points
 
 import click
 
-from agon.cli.places import Settings, experiment_of, say_cautions
+from agon.cli.places import Settings, experiment_of, same_words, say_cautions
 from agon.cli.words import bill_of, clock, number_of
 from agon.errors import count
 from agon.paths import ROOT, display_path
@@ -67,3 +68,5 @@ def plan(settings: Settings) -> None:
             f"  {estimate.basis}{bounds}" + (f"; {priced} in conf/model/{estimate.model}.yaml" if priced else "")
         )
     click.echo(bill_of(rows))
+    if entry_points(group="agon.verbs", name="power"):
+        click.echo(f"what differences this design shows, and a smaller one: python -m agon power {same_words()}".rstrip())
