@@ -69,4 +69,6 @@ def plan(settings: Settings) -> None:
         )
     click.echo(bill_of(rows))
     if entry_points(group="agon.verbs", name="power"):
-        click.echo(f"what differences this design shows, and a smaller one: python -m agon power {same_words()}".rstrip())
+        click.echo(
+            f"what differences this design shows, and a smaller one: python -m agon power {same_words()}".rstrip()
+        )
