@@ -48,14 +48,15 @@ def reproduce(paper: str, words: Sequence[str]) -> int:
     settings = dict(_split(word) for word in words)
     paths = {name: settings.pop(name) for name in page.experiments if name in settings}
     model, prompts = settings.pop("model", ""), settings.pop("prompts", "")
-    if not model and len(paths) < len(page.experiments):
-        raise AgonError(f"whose {paper}? say model=NAME, a file in conf/model, or {next(iter(page.experiments))}=FILE")
+    first = next(iter(page.experiments))
+    if not model and first not in paths:
+        raise AgonError(f"whose {paper}? say model=NAME, a file in conf/model, or {first}=FILE")
     overrides = [f"{name}={value}" for name, value in settings.items()]
     of_the_model = [f"experiment.models=[{model}]", *([f"experiment.prompts={prompts}"] if prompts else [])]
-    for number, (name, experiment) in enumerate(page.experiments.items()):
+    for name, experiment in page.experiments.items():
         if name not in paths:
-            paths[name] = f"transcripts/{experiment}-{model}.parquet"
-            words = [f"experiment={experiment}", *(of_the_model if number == 0 else []), *overrides]
+            paths[name] = f"transcripts/{experiment}-{model or 'own'}.parquet"
+            words = [f"experiment={experiment}", *(of_the_model if name == first else []), *overrides]
             if code := _run("play", *words, f"out={paths[name]}"):
                 return code
     run = f"{paper}-{model or Path(next(iter(paths.values()))).stem}"

@@ -1,10 +1,14 @@
 """Own games of MAgIC in the shape of the paper: counted as the printed numbers are, and absent where nothing was played."""
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from agon import AgonError
+from agon.conf import configuration
+from agon.plan import plan
 from agon.turns import read, read_games
 from agon_papers.magic import live
 
@@ -113,6 +117,13 @@ def test_defection_is_a_share_of_the_rounds_of_a_setting(sample):
     turns, games = sample
     table = live.defection_shares(live.tally(turns, games), live.axis_names(games))
     assert table.value.between(0, 100).all() and set(table.n) == {15} and len(table) == 2 * 7
+
+
+def test_the_experiment_has_all_arms_of_the_paper_and_tells_them_what_it_prints():
+    matches = plan(configuration(["experiment=magic_live", "experiment.models=[standin_magic]"])["experiment"])
+    arms = Counter(match.seats[match.game.tested[0]].agent for match in matches)
+    assert arms == {"zs": 143, "beliefs": 143, "beliefs_matrix": 40}
+    assert {seat.prompts for match in matches for seat in match.seats} == {"as_printed"}
 
 
 def test_details_have_the_columns_of_table_2(scores):

@@ -13,6 +13,9 @@ The agent asks its model private questions and reminds it of the answers before 
 - In the dilemma and the public good it says what to aim for, also before the first forecast to all seats but the first; in
   cost sharing to the first seat alone. Here all seats are told the same, and aims are the game's.
 - An analysis that could not be read fades the matrix, as one without news does. Here it changes nothing.
+
+The prompt sets as_printed and as_played have the paper's aims in either semantics. What they ask for in text stays in text: the
+agent sees the whole answers again (`answers`), not their lines alone (`written`).
 """
 
 from collections.abc import Callable, Sequence
