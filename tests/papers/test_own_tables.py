@@ -56,9 +56,10 @@ def test_a_single_match_has_no_deviation():
 
 
 def test_agents_have_the_names_of_the_paper_s_tables():
-    table = pd.DataFrame({"agent": ["zs_sc3", "cot"], "opponent": ["best_reply_to_last", "spp"]})
-    named = own.with_paper_names(table)
-    assert named.agent.tolist() == ["sc-zs", "cot"] and named.opponent.tolist() == ["tft", "spp"]
+    agents, opponents = ["zs_sc3", "cot", "zs_constrained"], ["best_reply_to_last", "spp", "grim"]
+    table = own.with_paper_names(pd.DataFrame({"agent": agents, "opponent": opponents, "model": "mine"}))
+    assert table.agent.tolist() == ["sc-zs", "cot", "zs"] and table.opponent.tolist() == ["tft", "spp", "grim"]
+    assert table.model.tolist() == ["mine", "mine", "mine zs_constrained"]
 
 
 def test_a_copy_of_a_recorded_model_has_the_numbers_of_that_model(matches):

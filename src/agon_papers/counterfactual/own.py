@@ -7,14 +7,27 @@ from agon_papers.counterfactual.tables import decimals_of
 
 PAPER_NAMES = {"best_reply_to_last": "tft"}
 """Name of an agent in conf/agent -> its name in the paper's tables."""
+VOTES = r"^(zs|cot|spp)_sc\d+$"
+"""Names of agents that take a vote."""
 
 
 def with_paper_names(matches: pd.DataFrame) -> pd.DataFrame:
-    """Matches (agon.games.matrix.metrics.per_match) with agents and opponents as the paper's tables call them: sc-zs for zs_sc3."""
-    table = matches.astype({"agent": object, "opponent": object}).replace(
-        {"agent": PAPER_NAMES, "opponent": PAPER_NAMES}
-    )
-    return table.assign(agent=table.agent.astype(str).str.replace(r"^(zs|cot|spp)_sc\d+$", r"sc-\1", regex=True))
+    """Matches (agon.games.matrix.metrics.per_match) with agents and opponents as the paper's tables call them: sc-zs for zs_sc3.
+
+    Another agent whose name begins with a style of the paper counts as this style, and its name is added to the model's:
+    `mine zs_constrained` with agent zs.
+    """
+    agents, opponents = matches.agent.astype(str), matches.opponent.astype(str)
+    styles = _style_of(agents)
+    is_other = agents.str.match(r"(zs|cot|spp)_") & ~agents.str.match(VOTES)
+    models = matches.model.astype(object)
+    models = models.where(models.isna() | ~is_other, models.astype(str) + " " + agents)
+    return matches.assign(model=models, agent=styles, opponent=_style_of(opponents))
+
+
+def _style_of(agents: pd.Series) -> pd.Series:
+    votes = agents.replace(PAPER_NAMES).str.replace(VOTES, r"sc-\1", regex=True)
+    return votes.str.replace(r"^(zs|cot|spp)_.+$", r"\1", regex=True)
 
 
 def statistics(matches: pd.DataFrame) -> pd.DataFrame:
