@@ -1,7 +1,7 @@
 """A map between two games: the images of words, seats, options, payoffs and amounts.
 
 Two games are isomorphic if players, actions and observations correspond one to one, and payoffs up to a positive affine
-change (Harsanyi and Selten 1988, 3.4; Gabarro, Garcia and Serna 2011). agon_twins.certificates checks whether two games are.
+change (Harsanyi and Selten 1988, 3.4; Gabarro, Garcia and Serna 2011). agon_twins.check compares two games.
 """
 
 import re
@@ -59,6 +59,13 @@ class Words:
     def back(self, text: str) -> str:
         """A text in the old words."""
         return self._exchange(text, self.inverse._table)
+
+    def changes(self, text: str) -> set[tuple[str, str]]:
+        """(old, new) of the words that `forth` exchanges in a text."""
+        if not self.pairs:
+            return set()
+        words = {text} if text in self._table else set(self._pattern.findall(text))
+        return {(word, self._table[word]) for word in words & self._table.keys()}
 
     @cached_property
     def inverse(self) -> "Words":
