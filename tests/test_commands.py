@@ -233,7 +233,6 @@ def test_unknown_words_are_one_line_that_offers_the_nearest(capfd):
         ("make-settings", "other"): "unexpected extra argument (other)",
         ("make-logs", "--turns=x"): "Missing option '--folder'. (agon make-logs --help)",
         ("compare", "by=agent: zs"): "compare has options: write --by 'agent: zs' in the place of by=agent: zs",
-        ("export", "--experiment=scripted", "--format=csv"): "'csv' is not 'jsonl'",
         ("certify-problems",): "Missing argument 'FILES...'. (agon certify-problems --help)",
     }.items():
         assert said in failed(capfd, *words, code=2)
@@ -394,7 +393,6 @@ def test_the_shell_completes_verbs_options_and_names():
     assert completed("plan", "--c") == ["--cfg"] and completed("plan", "--cfg", "j") == ["job"]
     assert "tradecraft_own" in completed("notebook", "trade")
     assert completed("notebook", "scripted", "--r") == ["--run"]
-    assert completed("export", "--format", "") == ["jsonl"]
     assert completed("rate", "--experiment", "stand") == ["standin_demo"]
 
 
@@ -616,7 +614,7 @@ def test_an_unknown_price_forbids_a_budget_in_money(said):
     plan, money, tokens = (said[command] for command in REFUSED[-3:])
     assert re.search(r"^priceless .* unknown ", plan[1], re.MULTILINE)
     assert "; no price in conf/model/priceless.yaml\n" in plan[1]
-    assert "; the money for priceless is not in it, whose price conf/model does not say" in plan[1]
+    assert "; without the cost of priceless: conf/model does not say its price" in plan[1]
     assert money[0] == 1 and money[2].startswith("agon: model priceless: budget.usd needs its price")
     assert tokens[0] == 3 and "budget.tokens=3000" in tokens[1] and "answers of unknown price" in tokens[1]
 
@@ -642,7 +640,7 @@ def test_a_dead_port_is_reported_and_changes_no_recording(project):
     )
     assert code == 3 and len(notes) == 1 and int(notes[0]) < 4
     assert "3 x no connection\n" in out, "why is said in the note already"
-    assert "nobody answers there" in out and "mend base_url in conf/model/server.yaml" in out
+    assert "no server answers" in out and "correct base_url in conf/model/server.yaml" in out
     assert not project.recordings("dead").exists()
 
 

@@ -19,9 +19,9 @@ from agon.conf import load
 from agon.games.matrix.scripts import grim
 from agon.models import Answer, CallFailed, Request, message
 from agon.models.anthropic import Anthropic
-from agon.models.ends import ENDS, ended_of
-from agon.models.heard import Heard
+from agon.models.base import ENDS, ended_of
 from agon.models.ledger import Replayed
+from agon.models.limits import AnswerTally
 from agon.models.openai import OpenAI
 from agon.models.recording import Recording
 from agon.models.responses import Responses
@@ -81,7 +81,7 @@ SAID = [
 @pytest.mark.parametrize(("kind", "response", "end"), SAID)
 def test_every_provider_says_in_its_own_words_why_an_answer_ended(kind, response, end):
     model = kind(model="m", parameters={"max_tokens": 99})
-    assert ended_of(model.read_whole(json.dumps(response).encode(), REQUEST).stop) == end
+    assert ended_of(model.read_response(json.dumps(response).encode(), REQUEST).stop) == end
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_word_that_a_provider_puts_together_is_read_by_its_parts(word, end):
 def test_half_an_answer_whose_end_is_an_error_is_a_failed_call():
     for word in ["error", "abort", "insufficient_system_resource"]:
         with pytest.raises(CallFailed, match=f"broke off: the provider calls its end {word}") as caught:
-            OpenAI(model="m").read_whole(json.dumps(chat(word)).encode(), REQUEST)
+            OpenAI(model="m").read_response(json.dumps(chat(word)).encode(), REQUEST)
         assert caught.value.then == "retry"
 
 
@@ -224,17 +224,17 @@ def test_a_model_whose_answers_break_off_is_tried_again(tmp_path):
 
 
 def test_record_counts_cut_off_and_filtered_answers():
-    heard = Heard()
+    tally = AnswerTally()
     for place, end in enumerate(["stop", "length", "length", "filter"]):
-        heard.add(f"m/0.{place}", 1, MOVE, "" if end == "stop" else "cut", True, end)
-    assert heard.share == "25% readable, 2 cut off at the limit of tokens, 1 held back or refused by the provider"
+        tally.add(f"m/0.{place}", 1, MOVE, "" if end == "stop" else "cut", True, end)
+    assert tally.share == "25% readable, 2 cut off at the limit of tokens, 1 held back or refused by the provider"
 
 
 def test_where_answers_are_cut_off_they_want_more_room():
-    heard = Heard()
+    tally = AnswerTally()
     for _ in range(20):
-        heard.add("m/0.0", 1, MOVE, "it was cut off", True, "length")
-    assert "max_tokens" in heard.cause
+        tally.add("m/0.0", 1, MOVE, "it was cut off", True, "length")
+    assert "max_tokens" in tally.cause
 
 
 # --- in tables

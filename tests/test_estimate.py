@@ -24,9 +24,9 @@ from agon.models.recording import Recording, Writer
 from agon.models.standin import StandIn
 from agon.plan import models_of, plan
 from agon.record import record
+from agon.record.dry_run import LETTERS, Counts
 from agon.record.estimate import CALL, TOKEN, estimates
 from agon.record.habits import Habits
-from agon.record.supposed import LETTERS, Counted
 
 EXPECTED = {"zs": 15, "zs_sc3": 15, "cot": 250}
 """Tokens of an answer, as the agents' files say."""
@@ -86,7 +86,7 @@ def overflowing(matches, overflow):
 
 def paid(folder, matches, model, budget=None, at_once=None):
     """What is spent in recording these matches."""
-    return ran(folder, matches, model, budget, at_once).budget.spent
+    return ran(folder, matches, model, budget, at_once).budget.costs
 
 
 def ran(folder, matches, model, budget=None, at_once=None):
@@ -109,7 +109,7 @@ def estimate(matches, model, folder=None, recording=None):
 
 def expected(matches, model, recording=None):
     """The middle of what it is asked."""
-    return Counted(*(part.middle for part in estimate(matches, model, recording=recording).load))
+    return Counts(*(part.middle for part in estimate(matches, model, recording=recording).load))
 
 
 def holds(found, spent):

@@ -11,7 +11,7 @@ import pytest
 from project import Project
 
 from agon import ROOT, AgonError
-from agon.cli.pinned import verify
+from agon.cli.upkeep import verify_data
 
 STAGES = """
 stages:
@@ -150,18 +150,18 @@ def test_without_a_cache_all_is_made_again(project):
 
 def fails(folder, part):
     with pytest.raises(AgonError, match=part) as error:
-        verify(folder)
+        verify_data(folder)
     assert "\n" not in str(error.value)
 
 
 def test_files_that_are_missing_or_too_many_are_named(project):
-    assert verify(project) == 3
+    assert verify_data(project) == 3
     (project / "data/below/three.txt").rename(project / "data/below/four\n.txt")
     fails(project, r"^data/below/three.txt is not there: `dvc pull data.dvc`")
     shutil.copy(project / "data/below/four\n.txt", project / "data/below/three.txt")
     fails(project, r"^'data/below/four\\n.txt' is not in data.dvc")
     (project / "data/below/four\n.txt").unlink()
-    assert verify(project) == 3
+    assert verify_data(project) == 3
 
 
 def test_a_link_in_place_of_an_input_is_read_and_one_beside_it_is_refused(project, tmp_path):
@@ -173,7 +173,7 @@ def test_a_link_in_place_of_an_input_is_read_and_one_beside_it_is_refused(projec
 def test_what_dvc_ignores_is_no_input(project):
     (project / "data/__pycache__").mkdir()
     (project / "data/__pycache__/one.pyc").touch()
-    assert verify(project) == 3
+    assert verify_data(project) == 3
 
 
 def test_inputs_that_were_never_fetched_say_how(project):

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from agon import AgonError
 from agon.models import Answer, CallFailed, Model
-from agon.models.heard import LEAST, Heard, Unreadable
 from agon.models.ledger import KNOCKS, Absent, Ledger, Unfinished
-from agon.models.limits import Budget, BudgetReached
+from agon.models.limits import LEAST, AnswerTally, Budget, BudgetReached, Unreadable
 from agon.models.recording import Recording, Writer
 from agon.plan import plan
 from agon.record import in_flight, record
@@ -128,7 +127,9 @@ def test_a_provider_that_is_down_is_not_asked_for_ever(tmp_path):
 def test_a_server_that_is_not_there_ends_the_run_after_few_tries(tmp_path):
     model = Says(fault=lambda request: CallFailed("no connection", "refused"), tries=8, pause=0.001, concurrency=2)
     halted, recording = recorded(tmp_path, matches(40), {"standin": model})
-    assert {type(each) for each in halted} == {Absent} and "mend base_url in conf/model/standin.yaml" in str(halted[0])
+    assert {type(each) for each in halted} == {Absent} and "correct base_url in conf/model/standin.yaml" in str(
+        halted[0]
+    )
     assert len(halted) == 4 and recording.failures == model.asked == KNOCKS * 4
 
 
@@ -164,7 +165,7 @@ def test_a_budget_is_not_passed_and_what_was_done_is_kept(tmp_path, budget):
     halted, recording = recorded(tmp_path, found, {"standin": model}, spent)
     assert halted and all(isinstance(each, BudgetReached) for each in halted)
     assert len(recording) == model.asked > 10
-    assert all(getattr(spent.spent, name) <= most for name, most in budget.items())
+    assert all(getattr(spent.costs, name) <= most for name, most in budget.items())
     halted, recording = recorded(tmp_path, found, {"standin": model})
     assert halted == [] and len(recording) == model.asked == len(found) * ROUNDS
 
@@ -201,16 +202,16 @@ def test_a_run_whose_answers_cannot_be_read_stops_and_says_why_in_a_line(tmp_pat
 
 
 def test_where_hardly_an_answer_can_be_read_that_is_the_cause():
-    heard = Heard()
-    assert not heard.cause
+    tally = AnswerTally()
+    assert not tally.cause
     for fault in 20 * ["no move line"]:
-        heard.add("m/0.0", 1, "well", fault, True)
+        tally.add("m/0.0", 1, "well", fault, True)
     assert (
-        heard.cause.startswith("none of 20 answers could be read as an action") and "reads: constrained" in heard.cause
+        tally.cause.startswith("none of 20 answers could be read as an action") and "reads: constrained" in tally.cause
     )
     for _ in range(3):
-        heard.add("m/0.0", 1, "[move] cooperation", "", True)
-    assert not heard.cause
+        tally.add("m/0.0", 1, "[move] cooperation", "", True)
+    assert not tally.cause
 
 
 def test_without_a_wanted_share_nothing_stops_it(tmp_path):
@@ -225,8 +226,8 @@ def test_a_run_that_is_gone_on_with_counts_what_it_asks_now(tmp_path):
     ledger = Ledger({"standin": Says()}, writer, Budget())
     asyncio.run(record(found, ledger))
     writer.close()
-    heard = ledger.answers
-    assert (heard.questions, heard.rounds, heard.answers, heard.share) == (
+    tally = ledger.answers
+    assert (tally.questions, tally.rounds, tally.answers, tally.share) == (
         2 * ROUNDS,
         2 * ROUNDS,
         6 * ROUNDS,
@@ -236,11 +237,11 @@ def test_a_run_that_is_gone_on_with_counts_what_it_asks_now(tmp_path):
 
 @given(answers=st.lists(st.booleans(), max_size=200), wanted=st.floats(0, 1))
 def test_a_run_stops_only_where_the_share_is_clearly_below(answers, wanted):
-    heard = Heard(wanted)
+    tally = AnswerTally(wanted)
     for place, readable in enumerate(answers):
-        heard.add(f"m/0/{place}.0.0", 1, "text", "" if readable else "no move in it", new=True)
+        tally.add(f"m/0/{place}.0.0", 1, "text", "" if readable else "no move in it", new=True)
     share = sum(answers) / max(1, len(answers))
-    if heard.too_few is not None:
+    if tally.too_few is not None:
         assert len(answers) >= LEAST and share < wanted
     elif len(answers) >= LEAST:
         assert wanted <= share + 4 / len(answers) ** 0.5

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from agon import ROOT
-from agon.cli.pinned import verify
+from agon.cli.upkeep import verify_data
 
 RECIPE = ROOT / "docs/how-to/share-a-study.md"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -73,7 +73,7 @@ def test_a_colleague_gets_what_was_recorded_and_the_store_does_not_grow(tmp_path
     for words in steps("Take"):
         run(tmp_path, *[str(origin) if ":" in word else word for word in words], str(theirs))
     run(theirs, "dvc", "pull", "--quiet", "data.dvc")  # as make repro does
-    assert verify(theirs) == 2 and kept(theirs / "store") == came
+    assert verify_data(theirs) == 2 and kept(theirs / "store") == came
     assert (theirs / "data/recordings/mine/exchanges.jsonl").read_text() == "what was paid for"
     assert not run(theirs, "git", "status", "--porcelain")
 

@@ -163,6 +163,26 @@ def test_a_file_sets_nothing_of_hydras_own(tmp_path, file):
     assert not (tmp_path / "written").exists() and not (tmp_path / "made").exists()
 
 
+def test_a_file_in_a_linked_folder_sets_nothing_of_hydras_own(tmp_path):
+    put(tmp_path, "project/conf/config.yaml", agon=True)
+    put(tmp_path, "elsewhere/own.yaml", hydra={"output_subdir": "conf"})
+    link = tmp_path / "project/conf/experiment/more"
+    link.parent.mkdir()
+    link.symlink_to(tmp_path / "elsewhere")
+    said = run("agon", "plan", "experiment=more/own", where=tmp_path / "project", code=1)
+    assert said.startswith("agon: conf/experiment/more/own.yaml: Hydra's own settings")
+    link.unlink()
+    link.symlink_to(tmp_path / "project/conf")
+    assert "leads to a folder of conf/ once more" in run("agon", "plan", where=tmp_path / "project", code=1)
+
+
+def test_no_setting_of_hydras_writes_over_settings(tmp_path):
+    put(tmp_path, "conf/config.yaml", agon=True)
+    before = (tmp_path / "conf/config.yaml").read_text()
+    assert "--cfg job prints them" in run("agon", "plan", "hydra.output_subdir=conf", where=tmp_path, code=2)
+    assert (tmp_path / "conf/config.yaml").read_text() == before
+
+
 @pytest.mark.parametrize("name", ["agon.yaml", "hydra/config.yaml"])
 def test_a_file_that_would_hide_what_commands_need_is_refused(tmp_path, name):
     put(tmp_path, "conf/config.yaml", agon=True)

@@ -11,6 +11,8 @@ from agon.errors import AgonError, visible
 
 CODE = Path(__file__).resolve().parent
 """Where this package lies."""
+GAMES_SUFFIX = ".games.parquet"
+"""The end of the name of a table of games, which lies beside a table of turns."""
 CONFIG = "conf/config.yaml"
 
 

@@ -166,7 +166,7 @@ def _require_distinct(column: str, strata: Sequence[str], names: Collection[str]
         raise AgonError("match tells every match from all others: it is neither a condition nor what two can share")
     if column in strata:
         raise AgonError(f"{column} is what is compared: two conditions never share it, so leave it out of within")
-    reserved = {"condition", "both", "seat_of", "silent", *KEYS, *CELL, *names}
+    reserved = {"condition", "beside", "seat_of", "silent", *KEYS, *CELL, *names}
     if clashes := [column_name for column_name in strata if column_name in reserved]:
         raise AgonError(f"within has a column {clashes[0]!r}, which the result has too: rename yours")
 

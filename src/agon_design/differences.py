@@ -4,8 +4,7 @@ A stratum is a cell of the design, such as a game and an opponent, with matches 
 """
 
 from dataclasses import dataclass
-from itertools import combinations
-from math import comb, nan, sqrt
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,9 @@ from scipy.special import gammaln, nctdtrinc, stdtrit
 from agon.metrics.differences import Cells, Estimate, estimate, moments
 from agon.metrics.interval import ALIKE, welch
 from agon.metrics.power import needed
+from agon_design.permutation import permutation
 
 Numbers = NDArray[np.float64]
-
-ARRANGEMENTS = 20_000
-"""Most arrangements for an exact permutation test, which counts them all."""
-LISTED = 1_000
-"""Most ways to exchange the matches of a stratum that are listed; beyond, matches are shuffled. One match against many is always listed."""
-DRAWN = 9_999
-"""Arrangements that are drawn otherwise; fewer for many matches, and 1,999 at least."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +63,7 @@ def difference(cells: Cells, level: float = 0.95, seed: int = 1, alike: bool = F
     """Compares two conditions. `cells`: the values of both in each stratum, none of them empty.
 
     Difference and interval are those of `agon.metrics.differences.estimate`. The interval of the effect inverts the noncentral t, as if
-    all cells had the same variance. p is that of the two-sided permutation test that exchanges matches within strata.
+    all cells had the same variance. p tests this difference (`agon_design.permutation`).
     """
     result = estimate(cells, level, alike)
     effect, effect_low, effect_high = _effect(result, level)
@@ -104,51 +97,3 @@ def _effect(result: Estimate, level: float) -> tuple[float, float, float]:
     t = apart / (result.spread * result.reach)
     low, high = (float(nctdtrinc(df, p, t)) * result.reach for p in ((1 + level) / 2, (1 - level) / 2))
     return apart / result.spread * corrected, low, high
-
-
-def permutation(cells: Cells, weights: Numbers, seed: int = 1) -> tuple[float, float]:
-    """The two-sided permutation p of the weighted difference of means, and its standard error.
-
-    Matches are exchanged within strata. p is exact (error 0) up to ARRANGEMENTS ways to do so, else Monte Carlo; the observed arrangement
-    then counts as one draw.
-    """
-    ways = [comb(len(one) + len(other), len(one)) for one, other in cells]
-    total = 1
-    for number in ways:
-        total = min(total * number, ARRANGEMENTS + 1)
-    # a stratum's part of the difference falls by `slope` for every point that the first condition's sum has more
-    slopes = [w * (1 / len(one) + 1 / len(other)) for w, (one, other) in zip(weights, cells, strict=True)]
-    pooled = [np.concatenate(cell) - np.concatenate(cell).mean() for cell in cells]
-    observed = sum(
-        slope * values[: len(one)].sum() for slope, values, (one, _) in zip(slopes, pooled, cells, strict=True)
-    )
-    slack = 1e-9 * max(
-        1e-300, *(abs(slope) * np.abs(values).sum() for slope, values in zip(slopes, pooled, strict=True))
-    )
-    parts = zip(slopes, pooled, (len(one) for one, _ in cells), ways, strict=True)
-    if total <= ARRANGEMENTS:
-        sums = np.zeros(1)
-        for slope, values, size, _ in parts:
-            sums = np.add.outer(sums, slope * _subset_sums(values, size)).ravel()
-        return float((np.abs(sums) >= abs(observed) - slack).mean()), 0.0
-    dice = np.random.default_rng(seed)
-    draws = int(np.clip(20_000_000 // sum(map(len, pooled)), 1_999, DRAWN))
-    sums = np.zeros(draws)
-    for slope, values, size, count in parts:
-        if not values.any():
-            continue
-        if count <= LISTED or count == len(values):  # that is one match against many
-            sums += slope * dice.choice(_subset_sums(values, size), draws)
-        else:
-            sums += slope * dice.permuted(np.broadcast_to(values, (draws, len(values))), axis=1)[:, :size].sum(axis=1)
-    p = (1 + int((np.abs(sums) >= abs(observed) - slack).sum())) / (draws + 1)
-    return p, sqrt(p * (1 - p) / draws)
-
-
-def _subset_sums(values: Numbers, size: int) -> Numbers:
-    """The sums of all subsets of `size` values."""
-    if 2 * size > len(values):  # the complements are smaller, and come in the reverse order
-        return values.sum() - _subset_sums(values, len(values) - size)[::-1]
-    subsets = np.array(list(combinations(range(len(values)), size)))
-    sums: Numbers = values[subsets].sum(axis=1)
-    return sums

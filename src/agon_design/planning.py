@@ -35,12 +35,22 @@ def power(settings: Settings, metric: str, detect: float | None, sd: float | Non
         click.echo("nothing is compared here: all matches of a game have the same agent and the same model")
         return
     bare = int((planned.cells.basis == "assumed").sum())
-    basis = f"spread as in {', '.join(files)}" if bare < len(planned.cells) else f"spread {assumed:g}, assumed"
+    basis = (
+        f"spread as in {', '.join(files)}, upper 80 % limit"
+        if bare < len(planned.cells)
+        else f"spread {assumed:g}, assumed"
+    )
     if 0 < bare < len(planned.cells):
         basis += f"; {bare:,} of {len(planned.cells):,} cells are in no record: there {assumed:g} is assumed"
     unit = f"{metric}, in standard deviations within a cell" if bare and sd is None else metric
     click.echo(f"smallest difference found with a power of 80 % (t test, two-sided 5 %): {unit}; {basis}")
-    say_columns([["game", "variant", "by", "pairs", "shared cells", "matches of each", "sd", "detects"]], comparisons)
+    say_columns(
+        [["game", "variant", "by", "pairs", "shared cells", "matches of each", "sd", "df", "detects"]], comparisons
+    )
+    if comparisons.df.notna().any():
+        click.echo(
+            "sd: the true spread is larger with a chance of 20 %; df: degrees of freedom of the records behind it"
+        )
     if comparisons.detectable.isna().any():
         click.echo("-: with one match of each in one cell no difference can be told from chance")
     by_kind, by_model = _prices(matches, models)

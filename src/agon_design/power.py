@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import chi2
 
 from agon.metrics.power import detectable, fewest
 from agon.plan import Match
@@ -24,6 +25,8 @@ LEVELS = (["game", "variant", "agent", "opponent"], ["game", "variant", "opponen
 """A cell's variance is that of recorded cells with the same values in these columns: the first level with LEAST degrees of freedom."""
 
 LEAST = 10
+CONFIDENCE = 0.8
+"""A recorded spread is itself known from few matches: its upper limit counts, which the true one exceeds with a chance of 20 %."""
 OWN = "its own"
 """Name of an opponent's model that is the player's."""
 MOST = 1_000_000
@@ -37,13 +40,15 @@ class Design:
     kinds: pd.DataFrame
     """One row per kind (index: its hash): game, variant, players, n (matches planned)."""
     cells: pd.DataFrame
-    """One row per kind and side that is compared: kind, game, variant, agent, model, opponent, opponent_model, variance, basis."""
+    """One row per kind and side that is compared: kind, game, variant, agent, model, opponent, opponent_model, variance (its upper
+    limit, see CONFIDENCE), df (degrees of freedom of the records behind it; absent where it is assumed), basis."""
 
     def comparisons(self, n: Mapping[str, int] | pd.Series | None = None) -> pd.DataFrame:
         """The smallest detectable differences with `n` matches of each kind (None: as planned).
 
         One row per game, variant and `by` (agent or model): pairs, strata (of both conditions), n (matches of each of the two), sd
-        (within cells), detectable (in the pair with the least power).
+        (within cells, from the upper limits of the variances), df (the fewest behind one of these), detectable (in the pair with
+        the least power).
         """
         rows = []
         for (game, variant, by), pairs in self._pairs(self.kinds.n if n is None else pd.Series(n)):
@@ -51,8 +56,10 @@ class Design:
             worst = int(np.argmax(np.nan_to_num(least, nan=np.inf)))
             counts, variances = pairs[worst]
             sd = float(np.mean(variances)) ** 0.5
-            rows.append((game, variant, by, len(pairs), len(counts), counts.sum(axis=0).min(), sd, least[worst]))
-        return pd.DataFrame(rows, columns=["game", "variant", "by", "pairs", "strata", "n", "sd", "detectable"])
+            cells = self.cells[(self.cells.game == game) & (self.cells.variant == variant)]
+            n_of_each = counts.sum(axis=0).min()
+            rows.append((game, variant, by, len(pairs), len(counts), n_of_each, sd, cells.df.min(), least[worst]))
+        return pd.DataFrame(rows, columns=["game", "variant", "by", "pairs", "strata", "n", "sd", "df", "detectable"])
 
     def needed(self, difference: float) -> int | None:
         """Matches of each kind with which every comparison detects this difference; None beyond MOST."""
@@ -153,16 +160,16 @@ def variances(turns: pd.DataFrame, games: pd.DataFrame, metric: str) -> pd.DataF
 
 
 def _with_variances(cells: pd.DataFrame, varying: pd.DataFrame | None, assumed: float) -> pd.DataFrame:
-    """`cells` with variance and basis, by the first of LEVELS with enough degrees of freedom."""
-    table = cells.assign(variance=np.nan, basis="")
+    """`cells` with variance, df and basis, by the first of LEVELS with enough degrees of freedom."""
+    table = cells.assign(variance=np.nan, df=np.nan, basis="")
     for level in LEVELS if varying is not None else ():
         sums = varying.assign(parts=varying.df * varying.variance).groupby(level)[["df", "parts"]].sum()  # type: ignore[union-attr]
         sums = sums[sums.df >= LEAST]
-        nearest = (
-            cells[level].merge((sums.parts / sums.df).rename("known"), "left", left_on=level, right_index=True).known
-        )
-        new = table.variance.isna().to_numpy() & nearest.notna().to_numpy()
-        table.loc[new, "variance"], table.loc[new, "basis"] = nearest.to_numpy()[new], " ".join(level)
+        limits = sums.assign(variance=sums.parts / chi2.ppf(1 - CONFIDENCE, sums.df))[["variance", "df"]]
+        nearest = cells[level].merge(limits, "left", left_on=level, right_index=True)[["variance", "df"]]
+        new = table.variance.isna().to_numpy() & nearest.variance.notna().to_numpy()
+        table.loc[new, ["variance", "df"]] = nearest.to_numpy()[new]
+        table.loc[new, "basis"] = " ".join(level)
     return table.fillna({"variance": assumed**2}).assign(basis=table.basis.replace("", "assumed"))
 
 

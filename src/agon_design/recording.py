@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
 
 import click
 
 from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
 from agon.cli.recording import FailureNotes, await_with_progress, describe_spending
 from agon.errors import AgonError, count, visible
+from agon.models import Model
 from agon.models.batch import Journal
 from agon.models.ledger import Ledger
 from agon.models.limits import Budget
@@ -20,10 +22,11 @@ from agon_design import prereg, until
 
 def register(settings: Settings, file: str) -> None:
     """Keeps a preregistration and the plan beside the recording."""
-    _, matches, _, recording = experiment_of(settings)
+    _, matches, models, recording = experiment_of(settings)
     preregistration, _ = prereg.read(file)
     if preregistration.until is not None:
         until.blocks(matches, preregistration.until)  # it says so now if the matches can never decide it
+        _warn_of_dependence(models)
     ids = [match.id for match in matches]
     click.echo(visible(prereg.register(file, recording.path.parent, ids, len(recording))))
 
@@ -43,15 +46,16 @@ def record_until(settings: Settings) -> int:
     if settings["batch"]:
         raise AgonError("record-until waits for matches, one after another: leave batch=true out")
     say_cautions(settings)
+    _warn_of_dependence(models)
     planned = until.blocks(matches, rule)
     Journal(recording.path.parent, recording.holds).require_none_waiting()
     budget, writer = Budget(**settings["budget"]), Writer(recording, lock_of(name))
-    ledger, failing = Ledger(models, writer, budget, readable=settings["readable"]), FailureNotes(budget.spent)
+    ledger, failing = Ledger(models, writer, budget, readable=settings["readable"]), FailureNotes(budget.costs)
     work = until.record_until(planned, rule, ledger, recording, settings["concurrency"], say=click.echo)
     try:
         answer, halted = asyncio.run(await_with_progress(work, failing.tell))
     finally:
-        writer.close(forgets=True)
+        writer.close(forget_failures=True)
         click.echo(describe_spending(recording, budget, failing.said))
     if halted:
         [(reason, _)] = Counter(map(str, halted)).most_common(1)
@@ -61,3 +65,9 @@ def record_until(settings: Settings) -> int:
     click.echo(f"{answer}{end}; {display_path(recording.path)} holds what it took")
     click.echo(f"now: python -m agon play {same_words()} partial=true")
     return 0
+
+
+def _warn_of_dependence(models: Mapping[str, Model]) -> None:
+    """Prints why repetitions may not be independent."""
+    for warning in until.dependence(models):
+        click.echo(f"note: {visible(warning)}")

@@ -22,9 +22,9 @@ OF_SEAT = ["game", "variant", "seat", "role", "agent", "model", "opponent", "opp
 def units_of(
     turns: pd.DataFrame, games: pd.DataFrame, column: str, strata: Sequence[str], choices: Collection[str]
 ) -> pd.DataFrame:
-    """One row per match with a condition: match, condition, seat_of (the seats that count for it), both, and the columns `strata`.
+    """One row per match with a condition: match, condition, seat_of (the seats that count for it), beside, and the columns `strata`.
 
-    `both`: whether another condition sits at the table too. `column`: the column of conditions. `choices`: the conditions; none: all.
+    `beside`: the other conditions at the table. `column`: the column of conditions. `choices`: the conditions; none: all.
     All values are texts. Raises AgonError for a column that does not exist, or that has several values for a seat of a match.
     """
     opponents = ["opponent", "opponent_model"]
@@ -48,10 +48,10 @@ def units_of(
             labels = {
                 "condition": first[column],
                 "seat_of": same if under_test else same[:1],
-                "both": len(same) < len(able),
+                "beside": {row[column] for row in able} - {first[column]},
             }
             rows.append({name: first[name] for name in labels_kept} | labels)
-    return pd.DataFrame(rows, columns=[*labels_kept, "condition", "seat_of", "both"])
+    return pd.DataFrame(rows, columns=[*labels_kept, "condition", "seat_of", "beside"])
 
 
 def players(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:

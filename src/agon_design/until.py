@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from agon.conf import id_name, suggest
 from agon.errors import AgonError
 from agon.games.tables import games_table
-from agon.models import Halted
+from agon.models import Halted, Model
 from agon.models.ledger import Ledger, Replayed
 from agon.models.recording import Recording
 from agon.plan import Match
@@ -85,6 +85,21 @@ def blocks(matches: Sequence[Match], until: Until) -> list[Block]:
     while remaining := pairs[dice.choice(list(pairs))]:
         order.append(remaining.pop(0))
     return order
+
+
+def dependence(models: Mapping[str, Model]) -> list[str]:
+    """Warnings about models whose repetitions are not independent matches, as the test takes them to be."""
+    warnings = []
+    for name, model in models.items():
+        parameters = dict(model.parameters) | (model.parameters.get("extra") or {})
+        reasons = ["answers at temperature 0"] if parameters.get("temperature") == 0 else []
+        reasons += ["always has the same seed"] if parameters.get("seed") is not None else []
+        if reasons:
+            warnings.append(
+                f"{name} {' and '.join(reasons)}: repetitions of a match can be copies of each other. "
+                "The test takes each as a new match, and may decide too soon; set another temperature, or no seed"
+            )
+    return warnings
 
 
 def differences(group: Sequence[Block], until: Until, models: Mapping[str, Replayed]) -> NDArray[np.float64]:

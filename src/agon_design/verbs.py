@@ -129,7 +129,7 @@ def _short_names(paths: Sequence[Path]) -> list[str]:
     "--metric",
     default="points",
     shell_complete=options.names_of("metrics"),
-    help="Of which more is better (agon list metrics).",
+    help="A metric of which more is better (agon list metrics).",
 )
 @click.option("--by", metavar="COLUMN,...", default="agent,model", help="Columns that name a player.")
 @options.experiment()
@@ -138,7 +138,7 @@ def _short_names(paths: Sequence[Path]) -> list[str]:
 def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: str | None) -> None:
     """Ranks all players at once.
 
-    Strengths by Bradley and Terry's model, with intervals and ranks: docs/how-to/rate-many-players.md.
+    Strengths by Davidson's model of ties, with intervals and ranks: docs/how-to/rate-many-players.md.
     """
     from agon.turns import read, read_games, write_table
     from agon_design.compare import rate as rated
@@ -154,8 +154,12 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
     strengths = rated(read(source), read_games(source), metric, [name for name in by.split(",") if name])
     head = ["player", "matches", "strength", "95 %", "", "comes first", "rank", "from", "to"]
     say_columns([head], strengths.players)
-    if strengths.players.low.eq(strengths.players.high).all():
-        click.echo("note: every match was a tie: nothing tells these players apart, and the intervals say nothing")
+    click.echo(
+        "note: strength: log-odds of decided matches, by Davidson's model of ties (without ties Bradley and Terry's)"
+    )
+    click.echo(f"note: {strengths.ties:.0%} of all pairs tied; from, to: ranks that 95 % confidence leaves")
+    if strengths.ties == 1:
+        click.echo("note: every match was a tie: nothing tells these players apart")
     if strengths.groups > 1:
         click.echo(f"note: {strengths.groups} groups of players never met: strengths compare within a group alone")
     if path is not None:

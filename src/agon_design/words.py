@@ -89,7 +89,8 @@ def explain_left_out(
             notes.append(
                 f"note: {of_matches(silent, rows)} of {condition} without any answer of a seat, left out{less}"
             )
-    if both := int(units.both.sum()):
+    compared = {*table["first"], *table["second"]}
+    if both := sum(row.condition in compared and bool(row.beside & compared) for row in units.itertuples()):
         notes.append(
             f"note: in {count(both, 'match')} two of the conditions sit at the table: each counts once, for the first seat"
         )

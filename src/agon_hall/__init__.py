@@ -1,7 +1,7 @@
-"""People at the table: pages on which games are played, watched and annotated, in a browser and in a notebook."""
+"""Pages for people, in a browser and in a notebook: they play games, watch them and annotate them."""
 
 from agon.errors import AgonError
 
 
-class Refused(AgonError):
-    """What somebody wants is not possible; nothing has changed. Its text says why, for them to read."""
+class Refusal(AgonError):
+    """A request of a person that is not possible. Nothing has changed. The text tells this person why."""

@@ -1,4 +1,4 @@
-"""Who may open which page: links of seats and hosts, and the password of all else."""
+"""Access to the pages: seats and hosts have links with keys; all other pages need the password."""
 
 import asyncio
 import hashlib
@@ -24,82 +24,92 @@ from agon_hall.tables import DAY, DAYS, Hall
 from agon_hall.web import NoPage, read_form, redirect, render
 
 OPEN = ("seat", "watch", "static", "login", "join", "part")
-"""First parts of addresses that need no password: a seat's key is its own, and what is watched is public."""
+"""The first parts of addresses that need no password.
+
+Seats and participants have keys, and watchers see only what is public.
+"""
 COOKIE = "agon"
 MANY = 1000
-"""Browsers that have given the password, and addresses, that are remembered; the oldest is forgotten first."""
-GUESSES, GUESSES_IN_ALL = (10, 10), (60, 1)
-"""Wrong passwords that one address, and that all, may send at once, and seconds until one more."""
-COMERS = 120, 6
-"""Participants who may come to studies from one address for the first time at once, a full room, and seconds until one more."""
+"""The most addresses, and the most browsers with the password, that are remembered. The oldest is forgotten first."""
+GUESSES, ALL_GUESSES = (10, 10), (60, 1)
+"""Wrong passwords at once, and seconds until one more: from one address, and from all together."""
+NEWCOMERS = 120, 6
+"""New participants at once from one address (a full room), and seconds until one more."""
 
 log = logging.getLogger("agon_hall")
 
 
 class Throttle:
-    """Lets each address do something `most` times at once, and once more every `pause` seconds."""
+    """A limit for each address: `most` times at once, and once more every `pause` seconds."""
 
     def __init__(self, most: int, pause: float) -> None:
         self._most, self._pause = most, pause
-        self._paid: OrderedDict[str, float] = OrderedDict()
-        """Address -> the time at which it may do everything at once again. The least recently active address is forgotten first."""
+        self._free_at: OrderedDict[str, float] = OrderedDict()
+        """Address -> the time (monotonic seconds) at which its whole limit is free again.
+
+        The least active is forgotten first.
+        """
 
     def wait(self, address: str) -> int:
-        """Seconds until the address may do it once more."""
+        """Seconds until the limit allows the address one more time."""
         now = monotonic()
-        return max(0, ceil(self._paid.get(address, now) - now - self._most * self._pause))
+        return max(0, ceil(self._free_at.get(address, now) - now - self._most * self._pause))
 
     def count(self, address: str, times: int = 1) -> None:
-        """Counts that the address has done it; `times` -1 takes one back."""
-        self._paid[address] = max(self._paid.pop(address, 0.0), monotonic()) + times * self._pause
-        while len(self._paid) > MANY:
-            self._paid.popitem(last=False)
+        """Counts one time for the address; `times` -1 takes one back."""
+        self._free_at[address] = max(self._free_at.pop(address, 0.0), monotonic()) + times * self._pause
+        while len(self._free_at) > MANY:
+            self._free_at.popitem(last=False)
 
 
 class Password:
-    """A password of which only a slow salted hash is kept, and who has given it: it is asked for again after some `days`.
+    """A password, as a slow salted hash, and the browsers that have sent it.
 
-    Wrong ones are counted by address and in all: who has sent too many has to wait.
+    After some `days` a browser must send it again. Wrong passwords are counted for each address and in total. After
+    too many of them an address must wait.
     """
 
     def __init__(self, password: str, days: float = DAYS) -> None:
         self.lasts = int(days * DAY)
         self._salt = secrets.token_bytes(16)
-        self._hash = self._hashed(password)
-        self._entered: OrderedDict[bytes, float] = OrderedDict()
-        """Of browsers that have given it, hashes of their tokens, and until when these hold."""
-        self._wrong, self._wrong_in_all = Throttle(*GUESSES), Throttle(*GUESSES_IN_ALL)
+        self._right_digest = self._digest(password)
+        self._expiry: OrderedDict[bytes, float] = OrderedDict()
+        """Hash of a browser's token -> the time (monotonic seconds) until which the token is valid."""
+        self._guesses, self._all_guesses = Throttle(*GUESSES), Throttle(*ALL_GUESSES)
         self._turn = asyncio.Lock()
 
-    def _hashed(self, password: str) -> bytes:
+    def _digest(self, password: str) -> bytes:
         return hashlib.scrypt(password.encode(), salt=self._salt, n=2**14, r=8, p=1)
 
     def wait(self, address: str) -> int:
-        """Seconds until another password of that address is looked at."""
-        return max(self._wrong.wait(address), self._wrong_in_all.wait(""))
+        """Seconds until the address may send another password."""
+        return max(self._guesses.wait(address), self._all_guesses.wait(""))
 
-    async def entered(self, password: str, address: str) -> str | None:
-        """A token for the right password; None for a wrong one. Other requests are served while it is hashed."""
+    async def enter(self, password: str, address: str) -> str | None:
+        """A token for the right password; None for a wrong one.
+
+        The hash is computed in a thread, beside other requests.
+        """
         now = monotonic()
         self._count(address, 1)  # before it is hashed: many may come at once
         async with self._turn:
-            right = hmac.compare_digest(await asyncio.to_thread(self._hashed, password), self._hash)
+            right = hmac.compare_digest(await asyncio.to_thread(self._digest, password), self._right_digest)
         if not right:
             return None
         self._count(address, -1)
         token = secrets.token_urlsafe(32)
-        self._entered[_short(token)] = now + self.lasts
-        while len(self._entered) > MANY:
-            self._entered.popitem(last=False)
+        self._expiry[_short(token)] = now + self.lasts
+        while len(self._expiry) > MANY:
+            self._expiry.popitem(last=False)
         return token
 
     def _count(self, address: str, wrong: int) -> None:
-        self._wrong.count(address, wrong)
-        self._wrong_in_all.count("", wrong)
+        self._guesses.count(address, wrong)
+        self._all_guesses.count("", wrong)
 
     def knows(self, token: str | None) -> bool:
-        """Whether the token is one that `entered` has returned, and still holds."""
-        return token is not None and self._entered.get(_short(token), 0.0) > monotonic()
+        """Whether the token comes from `enter` and is still valid."""
+        return token is not None and self._expiry.get(_short(token), 0.0) > monotonic()
 
 
 def _short(token: str) -> bytes:
@@ -107,13 +117,13 @@ def _short(token: str) -> bytes:
 
 
 class LoginRequired:
-    """Who may open which page: all but those in OPEN, and `more`, need the password, where there is one."""
+    """Middleware that asks for the password, if the hall has one. Addresses in OPEN and in `more` do not need it."""
 
     def __init__(self, app: ASGIApp, password: Password | None, more: Collection[str] = ()) -> None:
         self._app, self._password, self._open = app, password, (*OPEN, *more)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A request."""
+        """Handles a request."""
         if scope["type"] == "http":
             request = Request(scope, receive)
             is_researcher = self._password is None or self._password.knows(request.cookies.get(COOKIE))
@@ -128,36 +138,37 @@ class LoginRequired:
 
 
 def table_of_link(request: Request, what: str) -> tuple[Table, int | None]:
-    """The table, and the seat, that a request's link is for; what: seat, host, or watch, which needs no key. Raises NoPage.
+    """The table and the seat of a request's link. `what` is seat, host or watch; watch needs no key.
 
-    Links hold for a time; those of hosts and watchers always do for who has given the password.
+    Raises NoPage for a link that is not valid or has expired. With the password, links of hosts and watchers do not
+    expire.
     """
     hall: Hall = request.app.state.hall
     if what == "watch":
-        table_found = hall.find(request.query_params.get("table", ""))
-        if table_found is None:
+        table_by_name = hall.find(request.query_params.get("table", ""))
+        if table_by_name is None:
             raise NoPage("No such table", "There is no table of this name.")
-        table, seat = table_found, None
-    elif place := hall.opened(what, request.query_params.get("key", "")):
+        table, seat = table_by_name, None
+    elif place := hall.place_of(what, request.query_params.get("key", "")):
         table, seat = place
     else:
-        raise NoPage("This link is not valid", "Ask whoever gave it to you.", 403, f"a {what} link that is none")
-    if hall.expired(table.row.made) and (what == "seat" or not request.scope["researcher"]):
+        raise NoPage("This link is not valid", "Ask whoever gave it to you.", 403, f"a {what} link that is not valid")
+    if hall.has_expired(table.row.made) and (what == "seat" or not request.scope["researcher"]):
         why = "It held for some days only. Ask whoever gave it to you; what was played is kept."
         raise NoPage("This link has expired", why, HTTPStatus.GONE, f"a {what} link that has expired")
     return table, seat
 
 
 async def login(request: Request) -> Response:
-    """Asks for the password, and keeps a random token as a cookie."""
+    """The page that asks for the password. A random token is the cookie."""
     password: Password | None = request.app.state.password
     if password is None:
         raise NoPage("No such page", "No password is needed here.")
-    wanted = request.query_params.get("next", "/")
-    wanted = wanted if re.fullmatch(r"/(?!/)[!-\[\]-~]*", wanted) else "/"
+    target = request.query_params.get("next", "/")
+    target = target if re.fullmatch(r"/(?!/)[!-\[\]-~]*", target) else "/"
 
     def form(why: str, status: int = 200, **headers: str) -> Response:
-        page = render(request, "login.html", status, title="Password", why=why, wanted=wanted)
+        page = render(request, "login.html", status, title="Password", why=why, target=target)
         page.headers.update(headers)
         return page
 
@@ -168,11 +179,11 @@ async def login(request: Request) -> Response:
         log.warning("refused: too many wrong passwords, from %s", client)
         why = f"There were too many wrong passwords. Try again in {wait} seconds."
         return form(why, HTTPStatus.TOO_MANY_REQUESTS, **{"Retry-After": str(wait)})
-    token = await password.entered((await read_form(request)).get("password", ""), client)
+    token = await password.enter((await read_form(request)).get("password", ""), client)
     if token is None:
         log.warning("refused: a wrong password, from %s", client)
         return form("This is not the password.", HTTPStatus.FORBIDDEN)
-    reply = redirect(wanted)
+    reply = redirect(target)
     https = request.url.scheme == "https"
     reply.set_cookie(COOKIE, token, max_age=password.lasts, httponly=True, samesite="strict", secure=https)
     return reply

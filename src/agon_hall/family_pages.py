@@ -1,4 +1,4 @@
-"""The pages of all families of games in conf/game, and those that they have outside matches, for people with a link of their own."""
+"""The pages of all families in conf/game: those of matches, and desks, which people open by personal links."""
 
 from collections.abc import Mapping
 from functools import cache, partial
@@ -19,7 +19,7 @@ from agon_hall.web import NoPage, read_form, redirect, render, templates
 
 
 @cache
-def known_pages() -> dict[str, FamilyPage]:
+def family_pages() -> dict[str, FamilyPage]:
     """Family -> its page, of all games in conf/game."""
     all_settings = [file_of("game", file, CONF) for file in names("game")]
     return {
@@ -28,17 +28,17 @@ def known_pages() -> dict[str, FamilyPage]:
 
 
 def desks(folder: Path) -> dict[str, Desk]:
-    """The pages that families have of their own, outside matches: name -> what they are; what they keep is in `folder`."""
-    return {name: desk for page in known_pages().values() for name, desk in page.desks(folder).items()}
+    """The desks of all families: name -> desk. A desk is a page outside matches; it keeps its data in `folder`."""
+    return {name: desk for page in family_pages().values() for name, desk in page.desks(folder).items()}
 
 
 def routes(desks: Mapping[str, Desk]) -> list[Route]:
-    """One address for each."""
+    """One address for each desk."""
     return [Route(f"/{name}", partial(_serve, name, desk), methods=["GET", "POST"]) for name, desk in desks.items()]
 
 
 async def _serve(name: str, desk: Desk, request: Request) -> Response:
-    """The page of whoever has the key in the address; for the experimenter, how far everybody is."""
+    """The page of the person whose key is in the address. The experimenter sees everybody's progress instead."""
     key = request.query_params.get("key", "")
     try:
         who = desk.opened(key) if key else ""
@@ -69,7 +69,7 @@ def _template(path: Path) -> Template:
 
 
 def _unknown(name: str, desk: Desk, request: Request, key: str) -> Response:
-    """Without a link: for the experimenter, how far everybody is; all others need one."""
+    """The page without a valid key: everybody's progress for the experimenter, a refusal for all others."""
     if not key:
         if request.scope.get("researcher"):
             return render(request, "desk.html", title=name.capitalize(), people=desk.progress())

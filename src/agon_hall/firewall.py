@@ -1,4 +1,4 @@
-"""Before any page: by which names the server is reached, how much one address may ask at once, what every reply says."""
+"""Checks before any page: the names of the server, the limits of one address, and the headers of every reply."""
 
 import asyncio
 import logging
@@ -16,62 +16,65 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 log = logging.getLogger("agon_hall")
 
 MOST = 1000
-"""Connections at once, where the system allows twice as many open files. More are told to come again."""
+"""The most connections at once, if the system allows twice as many open files.
+
+Further ones are refused for the moment.
+"""
 HEADER, BODY = 16_384, 262_144
-"""Bytes of a request."""
+"""The most bytes of a request's header and body."""
 IDLE = 20
-"""Seconds between two requests of one connection."""
+"""The most seconds between two requests of one connection."""
 SLOW = 10
-"""Seconds for a body."""
+"""The most seconds for a body."""
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors {frames}"
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors {frames}"
 )
-"""What browsers may do with a page. Pictures of games have styles in them."""
+"""The content policy of a page. Pictures of games contain styles."""
 EVENTS = "/~events"
-"""What the address of what keeps a page up to date ends with; no study, table or file is called so."""
+"""The end of the address that streams a page's changes. No study, table or file has this name."""
 
 
 def places() -> int:
-    """How many connections may be open at once. One address may have half of them, and keep two in five for open pages."""
+    """The most connections at once. One address may use half of them, and two in five for the streams of open pages."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if files == resource.RLIM_INFINITY else min(MOST, files // 2)
 
 
 class Firewall:
-    """Lets in what is asked under one of the names of `hosts`, HOST:PORT ("*": any), and what no other site has sent.
+    """Middleware that refuses requests to other names than `hosts` (HOST:PORT; "*" for any) and forms of other sites.
 
-    One address cannot take all `places`. `framed`: pages may be shown in others.
+    One address cannot take all `places`. If `frameable`, other pages may show the hall's pages in frames.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str], framed: bool) -> None:
-        self._app, self._hosts, self._framed = app, {host.lower() for host in hosts}, framed
-        self._asking, self._places = Counter[str](), places()
-        """Address -> its requests under way, open pages among them."""
-        self._policy = POLICY.format(frames="*" if framed else "'none'")
+    def __init__(self, app: ASGIApp, hosts: Collection[str], frameable: bool) -> None:
+        self._app, self._hosts, self._frameable = app, {host.lower() for host in hosts}, frameable
+        self._open_requests, self._places = Counter[str](), places()
+        """Address -> its open requests, streams included."""
+        self._policy = POLICY.format(frames="*" if frameable else "'none'")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A request."""
+        """Handles a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         client, answer = address(scope), self._with_headers(send)
-        if refusal := self._refused(scope, Headers(scope=scope)):
+        if refusal := self._refusal(scope, Headers(scope=scope)):
             status, why = refusal
             log.warning("refused: %s, from %s", why, client)
             await PlainTextResponse(f"{why[:1].upper()}{why[1:]}.", status)(scope, receive, answer)
             return
-        self._asking[client] += 1
+        self._open_requests[client] += 1
         try:
             with suppress(TimeoutError):
-                await self._app(scope, _bounded(receive), answer)
+                await self._app(scope, _limit_body(receive), answer)
         finally:
-            self._asking[client] -= 1
-            if not self._asking[client]:
-                del self._asking[client]
+            self._open_requests[client] -= 1
+            if not self._open_requests[client]:
+                del self._open_requests[client]
 
-    def _refused(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
-        """Why a request is not let in."""
+    def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
+        """The status and reason of a refusal; None if the request may go on."""
         host = headers.get("host", "").lower()
         if "*" not in self._hosts and host not in self._hosts:
             return (
@@ -81,7 +84,7 @@ class Firewall:
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return HTTPStatus.METHOD_NOT_ALLOWED, "pages are read and forms are sent, and nothing else"
         share = 0.4 if scope["path"].endswith(EVENTS) else 0.5
-        if self._asking[address(scope)] >= share * self._places:
+        if self._open_requests[address(scope)] >= share * self._places:
             return HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open: try again in a minute"
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length[:12]) > BODY:
@@ -104,7 +107,7 @@ class Firewall:
                 headers["Cross-Origin-Opener-Policy"] = "same-origin"
                 headers["Cross-Origin-Resource-Policy"] = "same-origin"
                 headers.setdefault("Cache-Control", "no-store")
-                if not self._framed:
+                if not self._frameable:
                     headers["X-Frame-Options"] = "DENY"
             await send(message)
 
@@ -112,17 +115,17 @@ class Firewall:
 
 
 def address(scope: Scope) -> str:
-    """From where a request comes."""
+    """The network address that a request comes from."""
     return str((scope.get("client") or ("",))[0])
 
 
-def _bounded(receive: Receive) -> Receive:
-    """A body that comes too slowly, or is too long, is the end of a connection."""
+def _limit_body(receive: Receive) -> Receive:
+    """Ends the connection if a body comes too slowly or is too long."""
     until, size = monotonic() + SLOW, 0
 
-    async def bounded() -> Message:
+    async def receive_limited() -> Message:
         nonlocal size
-        if size < 0:  # the body is there: what comes is that the browser is gone
+        if size < 0:  # the body is complete: the next message says that the browser is gone
             return await receive()
         async with asyncio.timeout(max(0.0, until - monotonic())):
             message = await receive()
@@ -133,4 +136,4 @@ def _bounded(receive: Receive) -> Receive:
             size = -1
         return message
 
-    return bounded
+    return receive_limited

@@ -1,4 +1,7 @@
-"""Forms for the answers of a seat, and for all that agon.games.inputs describes. This module draws and reads them, and keeps nothing."""
+"""Forms for the answers of a seat, and for all fields of agon.games.inputs.
+
+This module draws and reads forms; it stores nothing.
+"""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -32,17 +35,17 @@ from agon_hall.language import ENGLISH, Say
 from agon_hall.web import Sent, safe, templates
 
 BUTTONS = 8
-"""Options that are a button each; more are a list to choose from."""
-Made = Callable[[Entered], Sequence[Thing]]
-"""The fields of a form, which depend on what has been entered so far."""
-PRESSED = "press"
-"""The field that says which button was pressed; empty for none."""
+"""The most options that are shown as buttons. More options are shown as a list."""
+FormBuilder = Callable[[Entered], Sequence[Thing]]
+"""Takes the entries so far and returns the fields of the form, which may depend on them."""
+PRESS = "press"
+"""The field with the key of the pressed button; empty if no button was pressed."""
 
 
-class Pressed(NamedTuple):
-    """The result of a form that was sent."""
+class FormResult(NamedTuple):
+    """The result of a form that a person sent."""
 
-    entered: dict[str, Any]
+    entries: dict[str, Any]
     why: str = ""
     """Why the entries are refused; empty if they are not."""
     actions: list[Any] | None = None
@@ -50,32 +53,41 @@ class Pressed(NamedTuple):
 
 
 def draw(
-    made: Made, entered: Entered, name: str, question: str = "", why: str = "", say: Say = ENGLISH, **hidden: str
+    build: FormBuilder,
+    entries: Entered,
+    name: str,
+    question: str = "",
+    why: str = "",
+    say: Say = ENGLISH,
+    **hidden: str,
 ) -> str:
-    """A form as HTML. `question` says what it asks: what is typed stays in the browser as long as that is the same."""
-    things = made(entered)
+    """A form as HTML.
+
+    The browser keeps typed text as long as `question` (the number of the question) stays the same.
+    """
+    things = build(entries)
     template: Any = templates.get_template("form.html").module
-    return str(template.things(things, entered, name, say, question, why, hidden)) if things else ""
+    return str(template.things(things, entries, name, say, question, why, hidden)) if things else ""
 
 
-def press(made: Made, entered: Entered, sent: Sent) -> Pressed:
-    """What a form holds after it was sent, and what its button does."""
-    now = dict(entered)
-    for _ in range(5):  # what is entered may bring other fields, which were sent, too
-        before, now = now, now | _read(made(now), sent)
+def press(build: FormBuilder, entries: Entered, sent: Sent) -> FormResult:
+    """The entries of a form that was sent, and the effect of its button."""
+    now = dict(entries)
+    for _ in range(5):  # an entry may add fields, whose values were sent too
+        before, now = now, now | _read(build(now), sent)
         if now == before:
             break
-    key = sent.get(PRESSED, "")
+    key = sent.get(PRESS, "")
     button = next(
-        (thing for thing in _all(made(now)) if isinstance(thing, Button) and key in (thing.key, thing.label)), None
+        (thing for thing in _all(build(now)) if isinstance(thing, Button) and key in (thing.key, thing.label)), None
     )
     if not key or button is None:
-        return Pressed(now)
+        return FormResult(now)
     try:
         outcome = button.do()
     except InvalidEntry as error:
-        return Pressed(now, str(error))
-    return Pressed(now, actions=outcome) if isinstance(outcome, list) else Pressed(dict(outcome))
+        return FormResult(now, str(error))
+    return FormResult(now, actions=outcome) if isinstance(outcome, list) else FormResult(dict(outcome))
 
 
 def _all(things: Sequence[Thing]) -> Iterator[Thing]:
@@ -84,14 +96,14 @@ def _all(things: Sequence[Thing]) -> Iterator[Thing]:
 
 
 def _read(things: Sequence[Thing], sent: Sent) -> dict[str, Any]:
-    """What was entered into these things; a field that was not sent is left out."""
+    """The entries of these things. A field that was not sent is left out."""
     values: dict[str, Any] = {}
     for thing in _all(things):
         if not isinstance(thing, Field):
             continue
         value = sent.get(thing.key)
         if isinstance(thing, TickField):
-            if value is not None or PRESSED in sent:  # no box that is ticked is sent by no value at all
+            if value is not None or PRESS in sent:  # browsers send nothing if no box is ticked
                 values[thing.key] = [
                     thing.options[label] for label in sent.getlist(thing.key) if label in thing.options
                 ]
@@ -111,13 +123,13 @@ def _read(things: Sequence[Thing], sent: Sent) -> dict[str, Any]:
 # --- functions of the template
 
 
-def _is_chosen(thing: ListField, entered: Entered, label: str) -> bool:
-    chosen = thing.chosen(entered)
+def _is_chosen(thing: ListField, entries: Entered, label: str) -> bool:
+    chosen = thing.chosen(entries)
     return thing.options[label] in chosen if isinstance(thing, TickField) else bool(thing.options[label] == chosen)
 
 
 def _first_press(things: Sequence[Thing]) -> str:
-    """What Enter presses where there are no scripts: the button that a line names, or none."""
+    """The button that Enter presses without scripts: the one that a line names; empty if no line names one."""
     return next((thing.press for thing in _all(things) if isinstance(thing, LineField) and thing.press), "")
 
 
@@ -132,34 +144,34 @@ templates.filters["html"] = safe
 # --- answers of a seat
 
 
-def answer_form(scene: Scene, entered: Entered) -> Sequence[Thing]:
-    """The form of a seat's answer, given the entries so far."""
-    family_form = page_of(scene.view.rules).form(scene, entered)
-    return any_form(scene.view, entered) if family_form is None else family_form
+def answer_form(scene: Scene, entries: Entered) -> Sequence[Thing]:
+    """The form of a seat's answer after the entries so far."""
+    family_form = page_of(scene.view.rules).form(scene, entries)
+    return any_form(scene.view, entries) if family_form is None else family_form
 
 
-def any_form(view: Observation, entered: Entered) -> list[Thing]:
-    """What an action of any space is entered by: a button for each of a few options, else fields and a button."""
+def any_form(view: Observation, entries: Entered) -> list[Thing]:
+    """The form for an action of any space: a button for each of a few options, otherwise fields and a button."""
     if isinstance(view.legal, Choice) and len(view.legal.options) <= BUTTONS:
         return [
             Button(name, partial(list, [option]), main=False) for name, option in options(view.legal.options).items()
         ]
     name, label_of = "" if isinstance(view.legal, Offer) else "Your answer", partial(page_of(view.rules).part, view)
-    part = fields_of(view.legal, "answer", name, entered, label_of) or _written(view.legal, entered)
+    part = fields_of(view.legal, "answer", name, entries, label_of) or _text_field(view.legal, entries)
     first, *more = part.things
     if isinstance(first, LineField) and not more:
         first = replace(first, press="Send")
     return [first, *more, Button("Send", lambda: [part.read()])]
 
 
-def _written(space: Space, entered: Entered) -> FieldSet:
-    """A space that no fields are made for: an action is written as a model writes it, or as JSON."""
+def _text_field(space: Space, entries: Entered) -> FieldSet:
+    """The form for a space without fields of its own: the person writes an action as a model does, or as JSON."""
     example = space.example(Random(0))
     words, formatted = json.dumps(example, ensure_ascii=False), space.format(example)
     more = f" It says: {text(formatted)}" if formatted != words else ""
 
     def read() -> Any:
-        typed = str(entered.get("answer") or "")
+        typed = str(entries.get("answer") or "")
         parsed = parse_reply(typed, space)
         if parsed.action is not None:
             return parsed.action

@@ -22,12 +22,13 @@ from agon_hall.study import BEFORE, Event, State, course, earned, ending, exclus
 
 
 def gather(folder: Path, name: str, out: Path) -> str:
-    """Writes participants.csv, events.parquet and turns.parquet of a study of the hall in `folder` into `out`, and returns a summary.
+    """Writes participants.csv, questions.csv, events.parquet and turns.parquet of a study into `out`.
 
-    The bonus file, which names people as their platform does, is written into `folder`. A server may run meanwhile.
-    Raises AgonError where nobody has come yet.
+    Returns a summary. `folder` is the hall's; a server may use it at the same time. The bonus file and the list of
+    identities go into `folder`, because they name people as their platform does. Raises AgonError if nobody has come
+    yet.
     """
-    design, store = study(name), Store(folder, reads=True)
+    design, store = study(name), Store(folder, read_only=True)
     try:
         events, sources, keys = store.events(name), store.sources(name), Keys(folder / "secret")
         require_unchanged(design, store.terms(name))
@@ -35,29 +36,30 @@ def gather(folder: Path, name: str, out: Path) -> str:
         store.close()
     if not events:
         raise AgonError(f"nobody has come to study {name} yet: python -m agon serve opens it at /join/{name}")
-    happened = [Event(*match) for match in events]
-    states = fold_events(design, happened)
+    all_events = [Event(*event) for event in events]
+    states = fold_events(design, all_events)
     names = {who: keys.pseudonym(who) for who in states}
-    people = participants(design, happened, names, sources)
+    people = participants(design, all_events, names, sources)
     out.mkdir(parents=True, exist_ok=True)
     write_table(people, out / "participants.csv")
     questions = [
-        (f"survey {place}", match.ask, "; ".join(match.options)) for place, match in enumerate(design.survey, 1)
+        (f"survey {place}", question.ask, "; ".join(question.options))
+        for place, question in enumerate(design.survey, 1)
     ]
     write_table(pd.DataFrame(questions, columns=["column", "question", "options"]), out / "questions.csv")
-    rows = [(names[who], at, kind, json.dumps(detail, ensure_ascii=False)) for who, at, kind, detail in happened]
+    rows = [(names[who], at, kind, json.dumps(detail, ensure_ascii=False)) for who, at, kind, detail in all_events]
     events_table = pd.DataFrame(rows, columns=["participant", "at", "kind", "detail"])
     events_table["at"] = pd.to_datetime(events_table["at"], unit="s", utc=True).astype("datetime64[ms, UTC]")
     events_table.to_parquet(out / "events.parquet", index=False)
     ids = sorted({state.match for state in states.values() if state.match})
     places = [folder / kind / f"{match}.parquet" for match in ids for kind in ("played", "given_up")]
-    played = [path for path in places if path.exists()]
-    without_games = [path for path in played if not games_path(path).exists()]
-    if played:
-        turns = merge_turns([read(path) for path in played], [path.stem for path in played])
+    files = [path for path in places if path.exists()]
+    without_games = [path for path in files if not games_path(path).exists()]
+    if files:
+        turns = merge_turns([read(path) for path in files], [path.stem for path in files])
         cell_of_seat = {(state.match, state.seat): state.cell for state in states.values() if state.seat is not None}
         turns = in_cells(turns.assign(experiment=pd.Categorical([name] * len(turns))), cell_of_seat)
-        write_games(read_games(*(path for path in played if path not in without_games)), out / "turns.parquet")
+        write_games(read_games(*(path for path in files if path not in without_games)), out / "turns.parquet")
         write(turns, out / "turns.parquet")
     bonus_file, identities = folder / f"bonus-{name}.csv", folder / f"people-{name}.csv"
     for path in (bonus_file, identities):
@@ -65,16 +67,17 @@ def gather(folder: Path, name: str, out: Path) -> str:
     bonus_file.write_text(bonuses(design, states, sources), encoding="utf-8")
     numbers = people.assign(number=[sources[who][1] for who in states])
     numbers[["number", "participant", "stage", "why", "ended as", "show up", "bonus"]].to_csv(identities, index=False)
-    done = sum(state.stage == "debrief" for state in states.values())
-    owed = sum(earned(design, state).bonus > 0 for state in states.values())
-    old = ""
+    at_end = sum(state.stage == "debrief" for state in states.values())
+    bonus_count = sum(earned(design, state).bonus > 0 for state in states.values())
+    note = ""
     if without_games:
         matches = count(len(without_games), "match")
-        old = f"; {matches} of an earlier agon without a table of games: not to be replayed"
+        note = f"; {matches} of an earlier agon without a table of games: not to be replayed"
     return (
-        f"{display_path(out)}: {count(len(states), 'participant')}, {done:,} at the end, {count(len(played), 'match')}; "
-        f"{display_path(bonus_file)}: {count(owed, 'bonus', 'bonuses')} to pay; {display_path(identities)}: who is who "
-        f"(both name people: do not publish them){old}"
+        f"{display_path(out)}: {count(len(states), 'participant')}, {at_end:,} at the end, "
+        f"{count(len(files), 'match')}; "
+        f"{display_path(bonus_file)}: {count(bonus_count, 'bonus', 'bonuses')} to pay; "
+        f"{display_path(identities)}: who is who (both name people: do not publish them){note}"
     )
 
 
@@ -84,24 +87,25 @@ def participants(
     names: Mapping[str, str],
     sources: Mapping[str, tuple[str, str]],
 ) -> pd.DataFrame:
-    """A row for every participant: who (hashed), cell, how it ended, exclusions with reasons, points and pay, time and answers.
+    """A row for every participant: hashed name, cell, end, reasons for exclusion, points, pay, times and answers.
 
-    `arrived` is a time in UTC (ISO 8601), `seconds` and `STAGE seconds` are durations; absent where somebody did not come so far.
+    `arrived` is a time in UTC (ISO 8601). `seconds` and `STAGE seconds` are durations, absent for stages that were
+    not reached.
     """
     states: dict[str, State] = {}
     first: dict[str, float] = {}
     last: dict[str, float] = {}
-    spent: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    durations: defaultdict[str, dict[str, float]] = defaultdict(dict)
     answers_of: dict[str, Mapping[str, str]] = {}
     for event, before, state in course(design, events):
         who = event.participant
         states[who], last[who] = state, event.at
         if first.setdefault(who, event.at) < event.at and state.stage != before.stage:
-            spent[who][before.stage] = round(event.at - before.since, 1)
+            durations[who][before.stage] = round(event.at - before.since, 1)
         if before.stage == "survey" and event.kind == "answered":
             answers_of[who] = event.detail["answers"]
     game = {cell.name: cell.game for cell in cells(design)}
-    matches_left = {state.match for state in states.values() if state.left_match}
+    matches_left = {state.match for state in states.values() if state.has_left_match}
     rows = []
     for who, state in states.items():
         pay = earned(design, state)
@@ -124,7 +128,7 @@ def participants(
             "arrived": f"{datetime.fromtimestamp(first[who], UTC):%Y-%m-%dT%H:%M:%SZ}",
             "seconds": round(last[who] - first[who], 1),
         }
-        row |= {f"{stage} seconds": spent[who].get(stage) for stage in (*BEFORE, "match", "survey")}
+        row |= {f"{stage} seconds": durations[who].get(stage) for stage in (*BEFORE, "match", "survey")}
         answers = {int(place): no_formula(answer) for place, answer in answers_of.get(who, {}).items()}
         row |= {f"survey {place + 1}": answers.get(place) for place in range(len(design.survey))}
         rows.append(row)
@@ -132,7 +136,7 @@ def participants(
 
 
 def bonuses(design: Study, states: Mapping[str, State], sources: Mapping[str, tuple[str, str]]) -> str:
-    """Prolific's format: a line for everybody who is paid a bonus, with their name there and the amount."""
+    """The bonuses in Prolific's format: a line with name and amount for each participant with a bonus."""
     file = io.StringIO()
     lines = csv.writer(file, lineterminator="\n")
     lines.writerows(

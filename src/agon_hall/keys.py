@@ -1,4 +1,7 @@
-"""Keys in links, which nobody can invent: signatures by a secret of the hall's folder. They are stored nowhere."""
+"""The keys in links: signatures with the secret of the hall's folder.
+
+Nobody can invent them, and they are not stored.
+"""
 
 import hmac
 import os
@@ -11,7 +14,10 @@ from agon.paths import display_path
 
 
 class Keys:
-    """What is signed by the secret in `path`, 32 bytes that only its owner can read, which a `new` hall makes. Raises AgonError."""
+    """Signatures with the secret in `path`: 32 bytes that only the owner can read. A `new` hall creates this file.
+
+    Raises AgonError if the secret is missing or cannot be used.
+    """
 
     def __init__(self, path: Path, new: bool = False) -> None:
         try:
@@ -26,34 +32,36 @@ class Keys:
             self._secret = path.read_bytes()
         except FileNotFoundError:
             raise AgonError(
-                f"{display_path(path)} is missing: links and hashed names are made with it. Put it back, or name a new folder"
+                f"{display_path(path)} is missing: links and hashed names are made with it. "
+                "Put it back, or name a new folder"
             ) from None
         except OSError as error:
             raise AgonError(f"{display_path(path)} cannot be used: {error.strerror}") from None
         if len(self._secret) != 32:
             raise AgonError(
-                f"{display_path(path)} must hold 32 bytes, not {len(self._secret)}: put back the one with which links were made"
+                f"{display_path(path)} must hold 32 bytes, not {len(self._secret)}: "
+                "put back the one with which links were made"
             )
 
     def signature(self, what: str, letters: int) -> str:
-        """So many hexadecimal letters, which only this secret makes of `what`."""
+        """The signature of `what`: the first `letters` hexadecimal digits of an HMAC-SHA256."""
         return hmac.new(self._secret, what.encode(), sha256).hexdigest()[:letters]
 
-    def of(self, what: str, name: str, seat: int | None = None) -> str:
-        """The key of a seat (what: seat), of whoever made a table (host), or of a participant; the name stands before the last dot."""
+    def key_of(self, what: str, name: str, seat: int | None = None) -> str:
+        """The key of a seat, host or participant, as `what` says. It is NAME.SIGNATURE, or NAME.SEAT.SIGNATURE."""
         message = name if seat is None else f"{name}.{seat}"
         return f"{message}.{self.signature(f'{what}/{message}', 32)}"
 
-    def opens(self, what: str, key: str) -> str | None:
-        """What a key is for: NAME, or NAME.SEAT; None for a key that is none."""
+    def message_of(self, what: str, key: str) -> str | None:
+        """The NAME or NAME.SEAT in a key; None if its signature is not valid."""
         message = key.rpartition(".")[0]
-        return message if same(key, self.of(what, message)) else None
+        return message if equal_texts(key, self.key_of(what, message)) else None
 
     def pseudonym(self, participant: str) -> str:
-        """What a participant is called outside the store: by it nobody is found who does not have the secret."""
+        """The name of a participant outside the store. Without the secret it cannot be traced to a person."""
         return self.signature(f"pseudonym/{participant}", 12)
 
 
-def same(given: str, right: str) -> bool:
-    """Whether two texts are the same, in a time that does not tell how much of them is."""
-    return hmac.compare_digest(given.encode(), right.encode())
+def equal_texts(text: str, other: str) -> bool:
+    """Whether two texts are equal. The time of the comparison does not depend on where they differ."""
+    return hmac.compare_digest(text.encode(), other.encode())

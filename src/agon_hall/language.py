@@ -1,22 +1,26 @@
-"""The hall's own sentences in the language of a study; what games say (rules, boards, questions) is not among them."""
+"""The hall's own sentences in the language of a study.
+
+The texts of games (rules, boards, questions) are not among them.
+"""
 
 from collections.abc import Callable, Mapping
 
 Say = Callable[..., str]
-"""A sentence in English, and what is put in the place of each {} -> the sentence in another language."""
+"""Takes an English sentence and the values for its {}. Returns the sentence in another language."""
 
 
 def translator(words: Mapping[str, str]) -> Say:
-    """Says sentences by `words`, English -> other; those that are not there in English."""
+    """A function that translates sentences by `words` (English -> other).
 
-    def say(sentence: str, *given: object) -> str:
+    A sentence that `words` lacks stays English.
+    """
+
+    def say(sentence: str, *values: object) -> str:
         translation = words.get(sentence, sentence)
+        if not values:
+            return translation
         first, *others = translation.split("{}")
-        return (
-            first + "".join(f"{value}{after}" for value, after in zip(given, others, strict=True))
-            if given
-            else translation
-        )
+        return first + "".join(f"{value}{after}" for value, after in zip(values, others, strict=True))
 
     return say
 

@@ -1,9 +1,9 @@
-"""The links by which participants come to a study: who somebody is, by the parameters of the platform that sends them."""
+"""The links by which participants come to a study. The platform's parameters in a link identify the participant."""
 
 import re
 from collections.abc import Mapping
 
-from agon_hall import Refused
+from agon_hall import Refusal
 
 PARAMETERS = {
     "PROLIFIC_PID": "prolific",
@@ -12,20 +12,23 @@ PARAMETERS = {
     "pid": "link",
     "participant": "link",
 }
-"""Parameter of a link by which participants are told apart -> where they come from."""
-SIGNED = "sig"
-"""Parameter with a link's signature."""
-PID = 100
-"""Letters that a participant's name may have."""
-NAMED = re.compile(r"\w[\w .:@+~-]*")
-"""What it is made of; it stands in a file that is opened in spreadsheets, which take `=` and the like for sums."""
+"""Parameter that identifies a participant -> the platform that sends it."""
+SIGNATURE = "sig"
+"""The parameter with a link's signature."""
+LONGEST_NAME = 100
+"""The most letters of a participant's name."""
+NAME_PATTERN = re.compile(r"\w[\w .:@+~-]*")
+"""A valid name. People open files with these names in spreadsheets, which would read `=` as the start of a formula."""
 
 
 def participant_in(query: Mapping[str, str]) -> tuple[str, str] | None:
-    """Source and name of a participant, from the parameters of a link; None where it has none. Raises Refused for no names."""
+    """The platform and the name of a participant, from a link's parameters; None if there are none.
+
+    Raises Refusal for a name that is not valid.
+    """
     for parameter, source in PARAMETERS.items():
         if pid := query.get(parameter, "").strip():
-            if len(pid) > PID or not NAMED.fullmatch(pid):
-                raise Refused("This link is not whole: please open it again where you found it.")
+            if len(pid) > LONGEST_NAME or not NAME_PATTERN.fullmatch(pid):
+                raise Refusal("This link is not whole: please open it again where you found it.")
             return source, pid
     return None

@@ -1,4 +1,4 @@
-"""The hall, where tables are made and found, and the page of who made one: its links, its budget, its end."""
+"""The lobby, with all tables and the form for a new one, and the page of a table's host: links, budget, end."""
 
 import secrets
 from collections import OrderedDict
@@ -13,16 +13,16 @@ from agon.errors import AgonError
 from agon.games.html import alert
 from agon.games.pages import page_of
 from agon.plan import PERSON
-from agon_hall import Refused, forms
+from agon_hall import Refusal, forms
 from agon_hall.access import table_of_link
-from agon_hall.new_table import budget_typed, new_table
+from agon_hall.new_table import new_table, parse_budget_fields
 from agon_hall.table import Table
 from agon_hall.tables import DAY, Hall
 from agon_hall.web import by_script, live, read_form, redirect, routes_of, safe
 
-SHOWN = 100
-"""Tables that are listed."""
-STANDS = {
+MOST_TABLES = 100
+"""The most tables in the list."""
+STATUS_WORDS = {
     "waiting": "waiting for people to sit down",
     "playing": "being played",
     "over": "over",
@@ -35,28 +35,28 @@ STANDS = {
 
 
 async def lobby(request: Request) -> Response:
-    """All tables; a form makes another."""
+    """The page with all tables and the form for a new one."""
     hall: Hall = request.app.state.hall
     once, fault, entries = secrets.token_hex(8), "", dict[str, Any]()
     if request.method == "POST":
         sent = await read_form(request)
         once = sent.get("once", "")
-        pressed = forms.press(new_table, {}, sent)
-        entries, fault = pressed.entered, pressed.why
-        if pressed.actions:
+        result = forms.press(new_table, {}, sent)
+        entries, fault = result.entries, result.why
+        if result.actions:
             try:
-                table_id = _open_once(hall, request.app.state.once, once, pressed.actions[0])
+                table_id = _open_once(hall, request.app.state.once, once, result.actions[0])
             except AgonError as error:
                 fault = str(error)
             else:
-                return redirect(f"/host?key={hall.keys.of('host', table_id)}")
+                return redirect(f"/host?key={hall.keys.key_of('host', table_id)}")
     form = forms.draw(new_table, entries, "table", once=once)
-    still = {"form": safe(form), "said": safe(alert(fault) if fault else "")}
-    return live(request, "lobby.html", "Tables", partial(tables, hall), hall.watching, still, 422 if fault else 200)
+    frame = {"form": safe(form), "said": safe(alert(fault) if fault else "")}
+    return live(request, "lobby.html", "Tables", partial(tables, hall), hall.watchers, frame, 422 if fault else 200)
 
 
 def _open_once(hall: Hall, tables_by_form: "OrderedDict[str, str]", once: str, settings: Mapping[str, Any]) -> str:
-    """The table that is wanted, made once however often the form is sent; its name. Raises AgonError."""
+    """The id of the table that a form opens. A form that is sent again opens no second table. Raises AgonError."""
     if once not in tables_by_form:
         tables_by_form[once] = hall.open(**settings).id
         while len(tables_by_form) > 1000:
@@ -65,17 +65,17 @@ def _open_once(hall: Hall, tables_by_form: "OrderedDict[str, str]", once: str, s
 
 
 def tables(hall: Hall) -> dict[str, Any]:
-    """All tables, the newest first."""
+    """The context of the list of tables, the newest first."""
     table_rows = hall.store.tables()[::-1]
-    rows = [(row, hall.store.people(row.id), hall.keys.of("host", row.id)) for row in table_rows[:SHOWN]]
-    return {"rows": rows, "older": len(table_rows) - len(rows), "stands": STANDS, "person": PERSON}
+    rows = [(row, hall.store.people(row.id), hall.keys.key_of("host", row.id)) for row in table_rows[:MOST_TABLES]]
+    return {"rows": rows, "older": len(table_rows) - len(rows), "status_words": STATUS_WORDS, "person": PERSON}
 
 
-# --- the page of who made a table
+# --- the page of a table's host
 
 
 async def host(request: Request) -> Response:
-    """A table as whoever made it sees it: a link for every person, the budget and what is spent, going on and giving up."""
+    """The page of a table's host: a link for every person, budget and spending, and buttons to go on or give up."""
     hall: Hall = request.app.state.hall
     (table, _), fault = table_of_link(request, "host"), ""
     if request.method == "POST":
@@ -87,15 +87,15 @@ async def host(request: Request) -> Response:
             if not by_script(request):
                 return redirect(f"?{request.url.query}")
     draw = partial(host_context, hall, table, str(request.base_url).rstrip("/"))
-    still = {"said": safe(alert(fault) if fault else "")}
-    return live(request, "host.html", "Your table", draw, table.watching, still, 422 if fault else 200)
+    frame = {"said": safe(alert(fault) if fault else "")}
+    return live(request, "host.html", "Your table", draw, table.watchers, frame, 422 if fault else 200)
 
 
 def host_context(hall: Hall, table: Table, at: str) -> dict[str, Any]:
-    """What the page of a table's host is filled in with; its links begin with `at`."""
+    """The context of the page of a table's host. Its links begin with `at`, the address of the server."""
     return {
-        **{"table": table, "row": table.row, "people": table.store.people(table.id), "stands": STANDS},
-        "seat_links": {seat: f"{at}/seat?key={hall.keys.of('seat', table.id, seat)}" for seat in table.people},
+        **{"table": table, "row": table.row, "people": table.store.people(table.id), "status_words": STATUS_WORDS},
+        "seat_links": {seat: f"{at}/seat?key={hall.keys.key_of('seat', table.id, seat)}" for seat in table.people},
         "watch": f"{at}/watch?table={table.id}",
         "until": table.row.made + hall.days * DAY,
         "aids": page_of(table.game).aids,
@@ -105,14 +105,14 @@ def host_context(hall: Hall, table: Table, at: str) -> dict[str, Any]:
 
 
 def _change(table: Table, sent: Mapping[str, str]) -> None:
-    """What a host wants. Raises AgonError."""
+    """Does what a host asks for in a form. Raises AgonError."""
     if sent.get("do") == "on":
         if table.models:
-            table.allow(table.row.budget | budget_typed(sent))
+            table.allow(table.row.budget | parse_budget_fields(sent))
         table.go_on()
     elif sent.get("do") == "end":
         if sent.get("sure") != "yes":
-            raise Refused("Tick the box first: a match that is given up cannot be played on.")
+            raise Refusal("Tick the box first: a match that is given up cannot be played on.")
         table.give_up()
 
 

@@ -1,4 +1,7 @@
-"""Studies with people: a file conf/study/NAME.yaml says who plays what and is told, asked and paid what; models can play the same cells."""
+"""Studies with people.
+
+A file conf/study/NAME.yaml has the cells, texts, questions and pay. Models can play the same cells.
+"""
 
 import difflib
 from pathlib import Path
@@ -18,52 +21,52 @@ Seconds = Annotated[float, msgspec.Meta(ge=5, le=86400)]
 Some = Annotated[int, msgspec.Meta(ge=1)]
 Code = Annotated[str, msgspec.Meta(pattern=r"^[\w-]{1,64}\Z")]
 END = "end"
-"""In the place of a script: the match ends when somebody has left it."""
+"""Stands in the place of a script: the match ends when somebody leaves it."""
 
 
 class Part(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A section of a study's file: other settings than those below are refused."""
+    """A section of a study's file. Unknown settings are refused."""
 
 
 class Consent(Part, frozen=True):
-    """What people agree to before anything else; texts are shown as they are."""
+    """The text that people agree to before anything else. It is shown as it is."""
 
     text: Words
     investigator: Words
     contact: Words
     ethics: Words
-    """Who has approved the study, and whom to ask about it."""
+    """The board that approved the study, and its contact."""
     minutes: Some
-    """How long it takes, as people are told."""
+    """The length of the study, as the page states it."""
     withdrawal: Words
-    """How to leave, and what happens to what was kept."""
+    """How to leave, and what happens to the data then."""
     drafts: bool = False
-    """Whether what is typed in a match and not sent is kept, too; the page says so before anybody agrees."""
+    """Whether text that is typed in a match and not sent is stored too. The page says so before anybody agrees."""
 
 
 class FormQuestion(Part, frozen=True):
-    """A question with some answers to choose from; without any, it is answered in words."""
+    """A question with a choice of answers; without `options` it is answered in words."""
 
     ask: Words
     options: list[Words] = []
     right: str | None = None
-    """The right one of `options`; in a survey this makes the question an attention check."""
+    """The right one of `options`. In a survey it makes the question an attention check."""
     optional: bool = False
     games: list[str] = []
-    """Of a quiz: the games (as cells name them) before which it is asked; none named: all."""
+    """For a quiz: the games (as in cells) before which the question is asked; empty for all."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a right answer that nobody can choose."""
+        """Raises ValueError if the right answer is not an option."""
         if self.right is not None and self.right not in self.options:
             raise ValueError(f"right {self.right!r} is not among the options of {self.ask!r}")
 
 
 class Quiz(Part, frozen=True):
-    """The questions that people must answer rightly before they play."""
+    """The questions that people must answer correctly before they play."""
 
     questions: list[FormQuestion] = []
     attempts: Some = 3
-    """Whoever has wrong answers after so many attempts goes no further."""
+    """The number of attempts. A person with wrong answers in the last one is out."""
 
     def __post_init__(self) -> None:
         """Raises ValueError for a question without a right answer."""
@@ -72,40 +75,40 @@ class Quiz(Part, frozen=True):
 
 
 class Lobby(Part, frozen=True):
-    """Where people wait for each other."""
+    """The lobby, where people wait for each other."""
 
     seconds: Seconds = 300.0
-    """Whoever has found nobody by then is paid and goes."""
+    """The longest wait. A person who is not matched by then is paid and goes."""
     pay: Amount = 0.0
     """The pay for waiting, beside the show-up fee."""
 
 
 class Dropout(Part, frozen=True):
-    """The rule by which somebody has left a match, and what happens then."""
+    """The rule for leaving a match, and its consequence."""
 
     timeouts: Some = 2
-    """So many answers that did not come in time end the participation."""
+    """The number of missed answers after which a person has left."""
     away: Seconds = 60.0
-    """Seconds without an open page."""
+    """The seconds without an open page after which a person has left."""
     then: Words = END
-    """A script of conf/agent that plays on for them; or `end`."""
+    """The script of conf/agent that plays on for them, or `end`."""
     told: bool = True
-    """Whether the others are told who has left, and that a program plays on there."""
+    """Whether the others learn who has left, and that a program plays on there."""
 
 
 class Pay(Part, frozen=True):
-    """What people are paid: a show-up fee, and a bonus for points."""
+    """The pay: a show-up fee, and a bonus for points."""
 
     currency: Annotated[str, msgspec.Meta(pattern=r"^[A-Z]{3}\Z")]
     show_up: Amount
     point: Amount = 0.0
-    """The amount for a point; a negative total pays nothing."""
+    """The amount for a point. A negative total pays nothing."""
     most: Amount | None = None
     """The highest bonus."""
     abandoned: Amount = 0.0
-    """The lowest bonus of who could not play to the end through no fault of their own."""
+    """The lowest bonus of a person whose match ended early through no fault of theirs."""
     screened: bool = False
-    """Whether who fails the quiz is paid the show-up fee."""
+    """Whether a person who fails the quiz is paid the show-up fee."""
 
 
 class Finish(Part, frozen=True):
@@ -113,26 +116,26 @@ class Finish(Part, frozen=True):
 
     debrief: Words
     codes: dict[Literal["complete", "screened", "unmatched"], Code] = {}
-    """Completion codes; where one is not said, everybody is given another."""
+    """Completion codes. If a code is absent, each participant gets a different one."""
     links: dict[Literal["prolific", "mturk", "sona"], Annotated[str, msgspec.Meta(pattern=r"^https://\S+\Z")]] = {}
-    """Where people go back to; {code} and {pid} are put in."""
+    """The addresses to which people return. {code} and {pid} are replaced."""
 
 
 class Group(Part, frozen=True):
-    """A condition: a cell for each of its games."""
+    """A condition. It has a cell for each of its games."""
 
     games: Annotated[list[Words], msgspec.Meta(min_length=1)]
-    """Of conf/game: FILE, FILE/SETTING, GAME~TWIN."""
+    """Games of conf/game: FILE, FILE/SETTING or GAME~TWIN."""
     seats: Annotated[list[Words], msgspec.Meta(min_length=1)]
     """By seat: human, or an agent of conf/agent, as agent or agent@model."""
     quota: Some
-    """Participants of each cell."""
+    """The number of participants of each cell."""
     aids: list[str] = []
-    """What people are shown beyond the rules; models that play this cell are told the same."""
+    """The aids that people see beside the rules. Models that play this cell get the same."""
 
 
 class Limits(Part, frozen=True):
-    """What the models of one match may cost."""
+    """The budget for the models of one match."""
 
     usd: Amount | None = None
     tokens: Amount | None = None
@@ -145,7 +148,7 @@ class Subjects(Part, frozen=True):
     agents: list[Words] = []
     models: list[Words] = []
     repetitions: Some | None = None
-    """Matches of each cell; null: as many as people play."""
+    """Matches of each cell; null for as many as people play."""
     sampling: str | None = None
 
 
@@ -159,19 +162,19 @@ class Study(Part, frozen=True):
     pay: Pay
     finish: Finish
     language: Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2}(-[A-Z]{2})?\Z")] = "en"
-    """Of conf/language, whose sentences stand on the pages; what games say stays as it is."""
+    """The file of conf/language with the sentences of the pages. The texts of games stay as they are."""
     words: dict[str, str] = {}
-    """Other sentences than those: English -> as it is said here; {} stands for an amount or a name."""
+    """Replacements for these sentences: English -> the study's wording. {} stands for an amount or a name."""
     signed: bool = False
-    """Whether only those may come to whom a link of their own was given: the page Studies makes them. Platforms' links are none."""
+    """Whether people need a personal link, which the page Studies makes. Links of platforms are then refused."""
     intro: str = ""
-    """Stands above the rules."""
+    """The text above the rules."""
     quiz: Quiz = Quiz()
     lobby: Lobby = Lobby()
     seconds: Seconds = 60.0
-    """For an answer in a match."""
+    """The time for an answer in a match."""
     idle: Seconds = 900.0
-    """Who opens no page for so long before the match has left."""
+    """The seconds without an open page after which a person has left before the match."""
     dropout: Dropout = Dropout()
     budget: Limits = Limits()
     survey: list[FormQuestion] = []
@@ -189,12 +192,12 @@ class Cell(NamedTuple):
 
     @property
     def people(self) -> tuple[int, ...]:
-        """Seats of participants."""
+        """The seats of participants."""
         return tuple(seat for seat, who in enumerate(self.entrants) if who == PERSON)
 
 
 def study(name: str, conf: Path = CONF) -> Study:
-    """conf/study/NAME.yaml. Raises AgonError, in one line, for what is not there or does not fit."""
+    """The study in conf/study/NAME.yaml. Raises AgonError if the file is absent or does not fit."""
     try:
         design = msgspec.convert(file_of("study", name, conf), Study)
     except msgspec.ValidationError as error:
@@ -212,7 +215,8 @@ def study(name: str, conf: Path = CONF) -> Study:
             )
         if cell.quota % len(cell.people):
             raise AgonError(
-                f"conf/study/{name}.yaml: {cell.quota} participants of {cell.name} cannot sit down by {len(cell.people)}"
+                f"conf/study/{name}.yaml: {cell.quota} participants of {cell.name} "
+                f"cannot sit down by {len(cell.people)}"
             )
     words_of(design, conf)
     quiz_games = {game for cell in design.quiz.questions for game in cell.games}
@@ -222,9 +226,12 @@ def study(name: str, conf: Path = CONF) -> Study:
 
 
 def words_of(design: Study, conf: Path = CONF) -> dict[str, str]:
-    """What stands on the pages themselves, English -> the study's language. Raises AgonError for what leaves out an amount or a name."""
-    shipped = file_of("language", design.language, conf) if design.language in names("language", conf) else {}
-    words = {**shipped, **design.words}
+    """The sentences of the pages, English -> the study's language.
+
+    Raises AgonError for a translation that lacks the place of an amount or a name.
+    """
+    defaults = file_of("language", design.language, conf) if design.language in names("language", conf) else {}
+    words = {**defaults, **design.words}
     for sentence, translation in words.items():
         if not isinstance(translation, str) or translation.count("{}") != sentence.count("{}"):
             raise AgonError(
@@ -233,10 +240,10 @@ def words_of(design: Study, conf: Path = CONF) -> dict[str, str]:
     return words
 
 
-def cells(made: Study, conf: Path = CONF) -> list[Cell]:
-    """The cells of a study, in its order; a group of one game is a cell of its own name, others have the game's behind theirs."""
+def cells(design: Study, conf: Path = CONF) -> list[Cell]:
+    """The cells of a study, in the file's order. A group of several games has cells with the names GROUP/GAME."""
     all_cells = []
-    for name, group in made.cells.items():
+    for name, group in design.cells.items():
         games = expand_settings(group.games, conf)
         all_cells += [
             Cell(
@@ -247,35 +254,41 @@ def cells(made: Study, conf: Path = CONF) -> list[Cell]:
     return all_cells
 
 
-def match_id(made: Study, cell: Cell, number: int) -> str:
-    """The id of the `number`th match of a cell (from 0), which seeds its chance: the same for people and for models."""
-    return shared_chance(made.name, cell.name, number)
+def match_id(design: Study, cell: Cell, number: int) -> str:
+    """The id of a cell's match; `number` counts from 0.
+
+    It is the seed of chance, the same for people and for models.
+    """
+    return shared_chance(design.name, cell.name, number)
 
 
-def seat_cell(made: Study, cell: Cell, conf: Path = CONF) -> Seating:
-    """Who sits where in a cell. Raises AgonError for games, agents, aids and scripts that are not there or do not go together."""
-    table = seating(cell.game, cell.entrants, made.models.sampling, conf)
+def seat_cell(design: Study, cell: Cell, conf: Path = CONF) -> Seating:
+    """The seating of a cell.
+
+    Raises AgonError for games, agents, aids and scripts that are absent or do not fit together.
+    """
+    table = seating(cell.game, cell.entrants, design.models.sampling, conf)
     check_aids(table.game, cell.aids)
-    if made.dropout.then != END:
-        script = seating(cell.game, [made.dropout.then] * table.game.seats, None, conf)
+    if design.dropout.then != END:
+        script = seating(cell.game, [design.dropout.then] * table.game.seats, None, conf)
         if script.models or not script.seats[0].immediate:
-            raise AgonError(f"study {made.name}: dropout: {made.dropout.then} asks a model; it must be a script")
+            raise AgonError(f"study {design.name}: dropout: {design.dropout.then} asks a model; it must be a script")
     return table
 
 
-def experiment(made: Study, conf: Path = CONF) -> dict[str, Any]:
+def experiment(design: Study, conf: Path = CONF) -> dict[str, Any]:
     """A study as an experiment (a file of conf/experiment), with models in the places of people.
 
-    Raises AgonError where no agents are named, and for an agent that is told other aids than people are shown.
+    Raises AgonError if no agents are named, and for an agent with other aids than people have.
     """
-    subjects = made.models
+    subjects = design.models
     if not subjects.agents:
-        raise AgonError(f"study {made.name} names no agents in the places of people: set models.agents in conf/study")
-    all_cells = cells(made, conf)
+        raise AgonError(f"study {design.name} names no agents in the places of people: set models.agents in conf/study")
+    all_cells = cells(design, conf)
     for cell in all_cells:
-        _require_same_aids(made, cell, conf)
+        _require_same_aids(design, cell, conf)
     return {
-        "name": made.name,
+        "name": design.name,
         "repetitions": subjects.repetitions or 1,
         "models": subjects.models,
         "sampling": subjects.sampling,
@@ -292,13 +305,13 @@ def _pairing(subjects: Subjects, cell: Cell) -> dict[str, Any]:
     }
 
 
-def _require_same_aids(made: Study, cell: Cell, conf: Path) -> None:
-    for agent in {entrant.partition("@")[0] for entrant in made.models.agents}:
+def _require_same_aids(design: Study, cell: Cell, conf: Path) -> None:
+    for agent in {entrant.partition("@")[0] for entrant in design.models.agents}:
         agent_aids = settings_of("agent", agent, conf).get("aids") or []
         if sorted(agent_aids) != sorted(cell.aids):
             people_aids = ", ".join(cell.aids) or "none"
             raise AgonError(
-                f"study {made.name}: people in {cell.name} are shown the aids {people_aids}, "
+                f"study {design.name}: people in {cell.name} are shown the aids {people_aids}, "
                 f"{agent} is told {', '.join(agent_aids) or 'none'}: "
                 f"write an agent with `aids: [{', '.join(cell.aids)}]`"
             )

@@ -1,4 +1,4 @@
-"""A study tried out before anybody is invited: scripts walk through every page over HTTP, as participants do."""
+"""The rehearsal of a study before anybody is invited. Scripts walk through every page over HTTP, as participants do."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ from agon.paths import display_path
 from agon.plan import PERSON
 from agon_hall.gather import gather
 from agon_hall.protocol import END, Cell, Study, cells, seat_cell, study
-from agon_hall.server import Server, listening
+from agon_hall.server import Server, open_socket
 from agon_hall.session import Session
 from agon_hall.study import STAGES, WHY, State, earned, ending
 from agon_hall.study_pages import stages_absent
@@ -27,7 +27,7 @@ from agon_hall.tables import Hall
 from agon_hall.walkers import PAUSE, HttpPages, Walker
 
 ANY = "anything"
-"""The script that sits where a model does: a rehearsal costs nothing."""
+"""The script in the place of every model, so that a rehearsal costs nothing."""
 MANY = 10_000
 """The quota of a cell that always has a place."""
 PATIENCE = 240.0
@@ -35,7 +35,7 @@ PATIENCE = 240.0
 
 
 def checks(design: Study) -> tuple[list[str], list[str]]:
-    """What would stop a study, and what is worth knowing before: keys, budgets, placeholders."""
+    """The faults that would stop a study, and notes about keys, budgets and placeholders."""
     faults, models = [], dict[str, Any]()
     cells_of_fault: defaultdict[str, list[str]] = defaultdict(list)
     for cell in cells(design):
@@ -58,13 +58,14 @@ def checks(design: Study) -> tuple[list[str], list[str]]:
     if models and design.budget.usd is not None:
         matches = sum(cell.quota // len(cell.people) for cell in cells(design))
         notes.append(
-            f"models: at most {matches * design.budget.usd:,.2f} USD in {count(matches, 'match')}, beside those that all leave"
+            f"models: at most {matches * design.budget.usd:,.2f} USD in {count(matches, 'match')}, "
+            "beside those that all leave"
         )
     return faults, notes
 
 
 def omissions(design: Study) -> list[str]:
-    """What a study's file leaves open: placeholders, codes, what people are not told."""
+    """Notes about what a study's file leaves open: placeholders, codes, facts that people do not learn."""
     contacts = {part: getattr(design.consent, part) for part in ("investigator", "contact", "ethics")}
     blank = [f"consent.{part}" for part, words in contacts.items() if "example.org" in words or words.isupper()]
     notes = [f"the consent has placeholders yet: {', '.join(blank)}"] if blank else []
@@ -74,10 +75,11 @@ def omissions(design: Study) -> list[str]:
         "screened": design.pay.screened and bool(design.quiz.questions),
         "unmatched": several,
     }
-    missing = [kind for kind, needed in needs_code.items() if needed and kind not in design.finish.codes]
+    missing = [kind for kind, is_needed in needs_code.items() if is_needed and kind not in design.finish.codes]
     if design.finish.links and missing:
         notes.append(
-            f"finish.codes has no code for {', '.join(missing)}: everybody is given another one, which the platform does not know"
+            f"finish.codes has no code for {', '.join(missing)}: "
+            "everybody is given another one, which the platform does not know"
         )
     if design.dropout.then != END and several and not design.dropout.told:
         notes.append(
@@ -88,22 +90,23 @@ def omissions(design: Study) -> list[str]:
 
 
 def bill(design: Study) -> str:
-    """What the participants of a study are paid, at least and at most."""
+    """The pay of all participants of a study, at least and at most, in words."""
     quota = sum(cell.quota for cell in cells(design))
     at_most = design.pay.show_up + (design.pay.most or 0.0)
     bonus = (
         f" to {quota * at_most:,.2f}" if design.pay.most else " and bonuses without a limit" if design.pay.point else ""
     )
-    return f"the bill: {quota} participants, {quota * design.pay.show_up:,.2f}{bonus} {design.pay.currency}, without the platform's fee"
+    show_up = quota * design.pay.show_up
+    return f"the bill: {quota} participants, {show_up:,.2f}{bonus} {design.pay.currency}, without the platform's fee"
 
 
 async def play_rehearsal(design: Study, folder: Path, report: Callable[[str], object]) -> Session:
-    """Has every cell played once, beside people who decline, guess and leave at each stage; the session, when all is over.
+    """Plays every cell once, beside people who decline, guess and leave at each stage. Returns the session at the end.
 
-    Raises AgonError for a page that fails, and for somebody who ends without a code or a reason.
+    Raises AgonError for a page that fails, and for a participant who reaches no end.
     """
     hall, skew = Hall(folder), [0.0]
-    server = Server(hall, listening())
+    server = Server(hall, open_socket())
     serving = asyncio.create_task(server.run_here())
     try:
         session = server.studies.session(design.name)
@@ -129,15 +132,16 @@ async def play_rehearsal(design: Study, folder: Path, report: Callable[[str], ob
                 stay += (others := [walker(f"plays-on-{number}") for number in several.people[1:]])
                 await _walk_all([*others, walker("leaves-the-others", "match")], session, skew)
                 session.cells = all_cells
-            for _ in range(3):  # who has closed their pages has left
+            for _ in range(3):  # people with closed pages count as having left
                 skew[0] += design.idle + 1
                 session.tick()
                 await asyncio.sleep(PAUSE)
-        if lost := [participant.pid for participant in stay if participant.state.stage not in ("out", "debrief")]:
-            raise AgonError(f"{', '.join(lost)} came to no end")
-        if translator := sum(participant.spoken_for for participant in stay):
+        if stranded := [participant.pid for participant in stay if participant.state.stage not in ("out", "debrief")]:
+            raise AgonError(f"{', '.join(stranded)} came to no end")
+        if script_answers := sum(participant.script_answers for participant in stay):
             report(
-                f"note: {count(translator, 'answer')} came from a script, as forms were filled in at random for too long"
+                f"note: {count(script_answers, 'answer')} came from a script, "
+                "as forms were filled in at random for too long"
             )
         return session
     finally:
@@ -147,11 +151,14 @@ async def play_rehearsal(design: Study, folder: Path, report: Callable[[str], ob
 
 
 async def _walk_all(group: Sequence[Walker], session: Session, skew: list[float]) -> None:
-    """Has some walk to their ends. Where all wait for somebody who has left, time goes faster: by `skew`, in seconds."""
+    """Lets a group walk to their ends.
+
+    If all wait for a person who has left, `skew` (seconds) moves the clock forward.
+    """
     tasks = dict[Walker, asyncio.Task[None]]()
-    for participant in group:  # one is assigned after the other, so that the cells are the same in every rehearsal
+    for participant in group:  # one is assigned after another, so that the cells are the same in every rehearsal
         tasks[participant] = asyncio.create_task(participant.walk())
-        while not (tasks[participant].done() or participant.assigned):
+        while not (tasks[participant].done() or participant.is_assigned):
             await asyncio.sleep(PAUSE / 10)
     while under_way := [participant for participant, task in tasks.items() if not task.done()]:
         await asyncio.sleep(2 * PAUSE)
@@ -161,21 +168,21 @@ async def _walk_all(group: Sequence[Walker], session: Session, skew: list[float]
         if all(participant.waits for participant in under_way):
             skew[0] += min(session.study.lobby.seconds, session.study.dropout.away) / 10
             for participant in under_way:
-                session.saw(participant.who)
+                session.mark_presence(participant.who)
         session.tick()
 
 
 def _without_models(cell: Cell) -> Cell:
-    """The cell with a script wherever a model sits."""
+    """The cell with a script in the place of every model."""
     return cell._replace(
         entrants=tuple(ANY if "@" in entrant and entrant != PERSON else entrant for entrant in cell.entrants)
     )
 
 
 def rehearse(name: str, report: Callable[[str], object], out: Path) -> None:
-    """Checks a study and has it walked through, in a hall that is thrown away; what `collect` would write goes to `out`.
+    """Checks a study and rehearses it in a temporary hall. The files that `collect` would write go to `out`.
 
-    Raises AgonError where something fails.
+    Raises AgonError if something fails.
     """
     design = study(name)
     faults, notes = checks(design)
@@ -193,7 +200,8 @@ def rehearse(name: str, report: Callable[[str], object], out: Path) -> None:
             ) from None
         ends = _ends(design, list(session.states.values()))
         report(
-            f"{count(len(session.states), 'participant')} in {count(len(session.cells), 'cell')}, {time() - began:.0f} s: {ends}"
+            f"{count(len(session.states), 'participant')} in {count(len(session.cells), 'cell')}, "
+            f"{time() - began:.0f} s: {ends}"
         )
         paid_bonuses = [earned(design, state) for state in session.states.values() if state.stage == "debrief"]
         if paid_bonuses:
@@ -206,15 +214,15 @@ def rehearse(name: str, report: Callable[[str], object], out: Path) -> None:
 
 
 def _coverage(design: Study, people: pd.DataFrame) -> str:
-    """How many went through each stage, and what nobody met."""
-    passed = ", ".join(
+    """The number of participants at each stage, and the ends that nobody reached, in words."""
+    counts = ", ".join(
         f"{people[f'{stage} seconds'].notna().sum()} {stage}"
         for stage in STAGES[:-1]
         if stage not in stages_absent(design)
     )
     others = people["exclusions"].str.contains("another left the match").sum()
     unseen = sorted(WHY.keys() - set(people["why"]))
-    return f"went through: {passed}; {others} played on after another had left; not tried: {', '.join(unseen)}"
+    return f"went through: {counts}; {others} played on after another had left; not tried: {', '.join(unseen)}"
 
 
 def _ends(design: Study, states: Sequence[State]) -> str:

@@ -1,4 +1,4 @@
-"""Rules for people: those that models are told, cut out of the prompt of the game. There is no other text of them."""
+"""Rules for people: the parts of the game's prompt that hold the rules. People and models read the same text."""
 
 import json
 import re
@@ -17,39 +17,43 @@ from agon.games.spaces import Space
 from agon.loop import start_match
 
 RULES = ("rules", "the game")
-"""Headings of a prompt under which everybody reads how the game goes, with what stands before the first heading."""
-OWN = ("objective", "your part")
-"""The same that a seat alone reads: what it is after, and what it has been told."""
+"""Headings of the prompt's sections for everybody. The text before the first heading is for everybody too."""
+OWN_RULES = ("objective", "your part")
+"""Headings of the prompt's sections for one seat alone: its aim, and its private information."""
 SHORT = 90
-"""Letters of a question that is a heading."""
+"""The most letters of a question that becomes a heading."""
 ANSWERS = re.compile(r"\n?[^\n]*(\[move\]|move line).*", re.DOTALL)
-"""How an answer is to be written, at the end of a question: people have a form."""
+"""The instructions for writing an answer, at the end of a question. People have a form instead."""
 
 
-def rules_text(view: Observation, game: Any, start: Any, noted: bool = True) -> str:
-    """The rules of a match as HTML, for whoever has the view; `start` is the match's first state.
+def rules_text(view: Observation, game: Any, start: Any, with_note: bool = True) -> str:
+    """The rules of a match as HTML, for the reader of the view; `start` is the match's first state.
 
-    The public reads the rules as they are told to the first seat, which is `noted`. Who is not asked is not told what it may answer then.
+    The public reads the first seat's rules; `with_note` adds a line that says so. A seat that is not asked first does
+    not read which answers are possible at the start.
     """
     if view.rules is None:
-        return "<p>One player alone is shown what this match is about, and nothing of it is public: there is nothing to watch.</p>"
+        return (
+            "<p>One player alone is shown what this match is about, and nothing of it is public: "
+            "there is nothing to watch.</p>"
+        )
     if not has_prompt(view.rules):
         return _facts(view.rules)
     texts = prompts(template_of(view.rules), STYLE)
     reader = view._replace(seat=max(view.seat, 0), legal=view.legal or _legal(game, start, view.seat))
     first, *sections = re.split(r"^# +(.*)$", texts.system(reader), flags=re.MULTILINE)
-    headings = RULES if view.seat == PUBLIC else RULES + OWN
+    headings = RULES if view.seat == PUBLIC else RULES + OWN_RULES
     chosen_sections = [
         f"# {name}\n{words}"
         for name, words in zip(sections[::2], sections[1::2], strict=True)
         if name.lower() in headings
     ]
-    note = "<p>As the first player is told:</p>" if view.seat == PUBLIC and noted else ""
+    note = "<p>As the first player is told:</p>" if view.seat == PUBLIC and with_note else ""
     return note + prose("\n".join([first, *chosen_sections]))
 
 
 def require_rules(game: Any) -> None:
-    """Raises AgonError for a game whose prompt is broken: its rules, or its first questions."""
+    """Raises AgonError if the rules or the first questions in a game's prompt cannot be drawn."""
     _, (state, views, _), _ = start_match(game, 0)
     for seat in range(game.seats):
         rules_text(game.observe(state, seat), game, state)
@@ -58,7 +62,7 @@ def require_rules(game: Any) -> None:
 
 
 class Placeholder(jinja2.ChainableUndefined):
-    """In a prompt, the place of what its reader is not told: dots, whatever is asked of it."""
+    """Dots, in the place of a prompt's value that the reader does not know. All attributes and calls give dots too."""
 
     def __str__(self) -> str:
         return "…"
@@ -66,12 +70,12 @@ class Placeholder(jinja2.ChainableUndefined):
     def __iter__(self) -> Iterator[str]:
         yield "…"
 
-    def __call__(self, *given: object) -> "Placeholder":  # type: ignore[override]  # noqa: D102
+    def __call__(self, *values: object) -> "Placeholder":  # type: ignore[override]  # noqa: D102
         return self
 
 
 def _legal(game: Any, start: Any, seat: int) -> Space | Placeholder:
-    """What a seat may answer at first; for the public, and seats that are not asked first, what all may answer alike."""
+    """The action space of a seat at the start. For other readers it is the space that all seats share, or dots."""
     spaces = {player: game.legal_actions(start, player) for player in game.to_move(start)}
     if seat in spaces:
         return spaces[seat]
@@ -80,14 +84,17 @@ def _legal(game: Any, start: Any, seat: int) -> Space | Placeholder:
 
 
 def _facts(rules: Any) -> str:
-    """The facts of a game that has no prompt, as they are."""
+    """The facts of a game without a prompt, as a list."""
     fields: Any = getattr(rules, "_fields", None) or getattr(rules, "__dataclass_fields__", ())
     facts = {name: format_value(getattr(rules, name)) for name in fields if not name.startswith("_")}
     return items(f"<strong>{text(name.replace('_', ' '))}</strong>: {text(value)}" for name, value in facts.items())
 
 
 def question_text(view: Observation) -> str:
-    """What a seat is asked, as HTML: by its family's page, or as models are asked, without how they are to write an answer."""
+    """The question to a seat, as HTML.
+
+    It comes from the family's page, or from the prompt without its answer format.
+    """
     if family_question := page_of(view.rules).question(view):
         return f"<h2>{family_question}</h2>"
     prompt = prompts(template_of(view.rules), STYLE).turn(view, len(view.past)) if has_prompt(view.rules) else ""
@@ -101,5 +108,5 @@ def question_text(view: Observation) -> str:
 
 
 def title(game: Any) -> str:
-    """What a game is called at its table: not by a name that says how to play it, where models are not told one either."""
+    """The title of a game at its table. Where models do not learn the name of the game, people do not either."""
     return page_of(game).title or str(game.name).replace("_", " ").capitalize()

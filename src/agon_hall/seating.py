@@ -1,4 +1,4 @@
-"""Tables: one match outside any experiment, with people or without, and who can sit there."""
+"""The seating of a table, for one match outside any experiment, and the agents that can sit there."""
 
 import functools
 from collections.abc import Sequence
@@ -24,29 +24,29 @@ from agon.plan.seats import (
 from agon.plan.trial import questions_of, require_fit, try_out
 
 PEOPLE = "people"
-"""What matches with people at their tables are called, as experiments are."""
+"""The experiment name of all matches at tables."""
 
 
 class Seating(NamedTuple):
-    """One table, for a match outside any experiment."""
+    """The game and players of one table."""
 
     game: Any
     seats: tuple[Seat, ...]
-    """Where a person sits, a Seat without player."""
+    """The seat of a person has no player."""
     models: dict[str, Model]
     config: str
-    """Hash of the game's and players' settings."""
+    """The hash of the game's and players' settings."""
     settings: dict[str, Any]
-    """The game's own."""
+    """The settings of the game."""
 
 
 def seating(
     game_name: str, entrants: Sequence[str], sampling: str | None = None, conf: Path = CONF, everybody: bool = False
 ) -> Seating:
-    """A game (FILE or FILE/SETTING) and who sits there: PERSON, or an agent, as agent or agent@model.
+    """The seating of a game (FILE or FILE/SETTING). An entrant is PERSON or an agent (agent or agent@model).
 
-    `sampling` is a file of conf/sampling for its models; `everybody`: no seat is singled out as the one under test, so that
-    all speak for themselves. Raises AgonError as `plan` does.
+    `sampling` is a file of conf/sampling for the models. With `everybody` no seat is under test, so that all players
+    speak for themselves. Raises AgonError as `plan` does.
     """
     game, settings = load("game", game_name, conf), settings_of("game", game_name, conf)
     if everybody and game.without_tested is not game:
@@ -68,7 +68,7 @@ def seating(
 
 
 def agents_for(game_name: str, conf: Path = CONF) -> dict[str, bool]:
-    """The agents of conf/agent that can play a game, and whether each asks a model."""
+    """The agents of conf/agent that can play a game -> whether the agent asks a model."""
     agents, game = {}, load("game", game_name, conf)
     questions = questions_of(game)
     compose_together({"agent": names("agent", conf)}, conf)
@@ -86,7 +86,7 @@ def agents_for(game_name: str, conf: Path = CONF) -> dict[str, bool]:
 
 
 def models_for(game_name: str, conf: Path = CONF) -> list[str]:
-    """The models of conf/model that may be asked in a game: stand-ins that can play it first, then those that are real."""
+    """The models of conf/model for a game: first the stand-ins that can play it, then the real models."""
     game, stand_ins, real = load("game", game_name, conf), [], []
     for name, policy in _policies(conf).items():
         if policy is None:
@@ -100,7 +100,7 @@ def models_for(game_name: str, conf: Path = CONF) -> list[str]:
 
 @functools.cache
 def _policies(conf: Path) -> dict[str, Any]:
-    """The scripts that the stand-ins of conf/model speak for; None for models that are real."""
+    """Model of conf/model -> the script behind a stand-in; None for a real model."""
     compose_together({"model": names("model", conf)}, conf)
     models = {name: load("model", name, conf) for name in names("model", conf)}
     return {name: model.policy if isinstance(model, StandIn) else None for name, model in models.items()}

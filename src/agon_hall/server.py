@@ -1,4 +1,4 @@
-"""The server: its pages, and where and how it serves them."""
+"""The server: its pages and its address."""
 
 import asyncio
 import logging
@@ -25,58 +25,61 @@ from agon.conf import settings_of
 from agon.errors import AgonError, visible
 from agon.paths import ROOT
 from agon_hall import access, family_pages, lobby, seat, study_pages, watching, web
-from agon_hall.access import COMERS, LoginRequired, Password, Throttle
+from agon_hall.access import NEWCOMERS, LoginRequired, Password, Throttle
 from agon_hall.firewall import HEADER, IDLE, Firewall, places
 from agon_hall.new_table import warm
 from agon_hall.tables import DAYS, Hall
 
 PASSWORD = "AGON_PASSWORD"
-"""The environment variable with the password for everything but seats and what is public."""
+"""The environment variable with the password. Pages of seats and public pages need no password."""
 LOOPBACK = ("127.0.0.1", "localhost")
 MODULES = (web, access, lobby, seat, watching, study_pages)
-"""Where the pages are: each has a list `routes`."""
+"""The modules with pages. Each has a list `routes`."""
 
 log = logging.getLogger("agon_hall")
 
 
-def application(hall: Hall, hosts: Sequence[str] = ("*",), password: str = "", framed: bool = False) -> Starlette:
-    """The pages of a hall. `hosts` are the names, HOST:PORT, by which browsers reach it; `framed`: a notebook shows them."""
+def application(hall: Hall, hosts: Sequence[str] = ("*",), password: str = "", frameable: bool = False) -> Starlette:
+    """The pages of a hall.
+
+    Browsers reach it as one of `hosts` (HOST:PORT). If `frameable`, a notebook may show the pages.
+    """
     login = Password(password, hall.days) if password else None
     desks = family_pages.desks(hall.folder)
     app = Starlette(
         routes=[*(route for module in MODULES for route in module.routes), *family_pages.routes(desks)],
         middleware=[
-            Middleware(Firewall, hosts, framed),
+            Middleware(Firewall, hosts, frameable),
             Middleware(GZipMiddleware, minimum_size=500),
             Middleware(LoginRequired, login, desks),
         ],
-        exception_handlers={web.NoPage: web.refused, HTTPException: _missing, Exception: _failed},
+        exception_handlers={web.NoPage: web.show_refusal, HTTPException: _show_missing, Exception: _show_failure},
     )
     app.state.hall = hall
     app.state.links = web.LINKS + tuple((name.capitalize(), f"/{name}") for name in desks)
     app.state.password, app.state.once = login, OrderedDict()
-    app.state.newcomers = Throttle(*COMERS)
+    app.state.newcomers = Throttle(*NEWCOMERS)
     app.state.stopping, app.state.streams = asyncio.Event(), set()
     app.state.studies = study_pages.Studies(hall, app.state.stopping)
     return app
 
 
-async def _missing(request: Request, error: Exception) -> Response:
+async def _show_missing(request: Request, error: Exception) -> Response:
     status = HTTPStatus(getattr(error, "status_code", HTTPStatus.NOT_FOUND))
     if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
-        return web.refusal(request, "No such page", "There is no such page here.", status)
-    return web.refusal(
+        return web.refusal_page(request, "No such page", "There is no such page here.", status)
+    return web.refusal_page(
         request, "This was not taken", f"It could not be read ({status.phrase.lower()}). Please send it again.", status
     )
 
 
-async def _failed(request: Request, error: Exception) -> Response:
+async def _show_failure(request: Request, error: Exception) -> Response:
     why = "It could not be made just now. Please tell the host, and reload it."
-    return web.refusal(request, "This page cannot be shown", why, HTTPStatus.INTERNAL_SERVER_ERROR)
+    return web.refusal_page(request, "This page cannot be shown", why, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
-def listening(address: str = LOOPBACK[0], port: int = 0) -> socket.socket:
-    """A socket on that port, 0 for any. Raises AgonError where it cannot be had."""
+def open_socket(address: str = LOOPBACK[0], port: int = 0) -> socket.socket:
+    """A socket at a port; 0 for any free port. Raises AgonError if the port is not free."""
     try:
         return socket.create_server((address, port), backlog=512)
     except OSError as error:
@@ -85,19 +88,19 @@ def listening(address: str = LOOPBACK[0], port: int = 0) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """Serves the pages of a hall on a socket until `end`; signals are left to who starts it.
+    """Serves the pages of a hall on a socket until `end`. The caller handles signals.
 
-    `proxy`: everybody comes by a proxy on this machine, whose X-Forwarded-For and X-Forwarded-Proto uvicorn reads.
-    `more` as `application` takes it.
+    With `proxy` all requests come through a proxy on this machine, and uvicorn reads its X-Forwarded-For and
+    X-Forwarded-Proto. `options` are those of `application`.
     """
 
     def __init__(
-        self, hall: Hall, at: socket.socket, hosts: Sequence[str] = (), proxy: bool = False, **more: Any
+        self, hall: Hall, at: socket.socket, hosts: Sequence[str] = (), proxy: bool = False, **options: Any
     ) -> None:
         self._at, self.port = at, int(at.getsockname()[1])
-        self._app = application(hall, [*hosts, *(f"{name}:{self.port}" for name in LOOPBACK)], **more)
+        self._app = application(hall, [*hosts, *(f"{name}:{self.port}" for name in LOOPBACK)], **options)
         self.studies: study_pages.Studies = self._app.state.studies
-        """Those under way."""
+        """The studies of the hall."""
         super().__init__(
             uvicorn.Config(
                 self._app,
@@ -117,7 +120,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Takes none."""
+        """Captures no signals."""
         yield
 
     async def run_here(self) -> None:
@@ -125,7 +128,7 @@ class Server(uvicorn.Server):
         await self.serve([self._at])
 
     def end(self) -> None:
-        """Ends it; pages that are open are told to come again."""
+        """Ends the server. Open pages connect again later."""
         self._app.state.stopping.set()
         for wake in list(self._app.state.streams):
             wake()
@@ -133,7 +136,7 @@ class Server(uvicorn.Server):
 
 
 class _LogFormatter(logging.Formatter):
-    """Leaves out what follows a question mark, where keys are, and shows what moves a terminal."""
+    """Drops the text after a question mark, because keys are there, and makes control characters visible."""
 
     def format(self, record: logging.LogRecord) -> str:
         return visible(re.sub(r"\?\S*", "?...", super().format(record)))
@@ -149,7 +152,10 @@ def serve(
     report: Callable[[str], object],
     days: float = DAYS,
 ) -> None:
-    """Serves until it is interrupted; links hold for some `days`. Raises AgonError where it must not, or cannot, start."""
+    """Serves until it is interrupted.
+
+    Links are valid for some `days`. Raises AgonError if the server must not or cannot start.
+    """
     password = os.environ.get(PASSWORD, "").strip()
     if not password.isprintable():
         raise AgonError(f"{PASSWORD} has letters that nobody can type: set another")
@@ -158,12 +164,13 @@ def serve(
     if folder.resolve() in (ROOT.resolve(), *ROOT.resolve().parents):
         raise AgonError("--folder must name a folder of its own, such as .agon/hall")
     hosts = [f"{address}:{port}", *_hosts(origins, port)]
-    others = [number for number in (address, *origins) if number.partition(":")[0] not in LOOPBACK] or [
-        "a proxy"
-    ] * proxy
-    if others and len(password) < 8:
+    entrances = [name for name in (address, *origins) if name.partition(":")[0] not in LOOPBACK]
+    if proxy:
+        entrances.append("a proxy")
+    if entrances and len(password) < 8:
         raise AgonError(
-            f"by {others[0]} the hall can be reached by others: set {PASSWORD} in the environment, 8 letters at least"
+            f"by {entrances[0]} the hall can be reached by others: "
+            f"set {PASSWORD} in the environment, 8 letters at least"
         )
     os.umask(0o077)
     logging.basicConfig(level=logging.WARNING)
@@ -176,7 +183,7 @@ def serve(
     async def run() -> None:
         hall = Hall(folder, sampling, days)
         try:
-            server = Server(hall, listening(address, port), hosts, proxy=proxy, password=password)
+            server = Server(hall, open_socket(address, port), hosts, proxy=proxy, password=password)
             if address not in LOOPBACK and not origins:
                 report(
                     "note: nobody elsewhere is served yet: --origin takes a name by which browsers reach this machine"
@@ -193,7 +200,10 @@ def serve(
 
 
 def _hosts(origins: Sequence[str], port: int) -> list[str]:
-    """Names by which browsers reach the server, each also with its port; those of http and https go without one. Raises AgonError."""
+    """The names by which browsers reach the server, with and without the port.
+
+    Raises AgonError for an origin that is not valid.
+    """
     hosts = []
     for origin in origins:
         if not re.fullmatch(r"[\w.-]+(:\d{1,5})?|\[[0-9a-fA-F:]+\](:\d{1,5})?", origin, re.ASCII):

@@ -1,4 +1,7 @@
-"""A study under way in a hall. It lets people in, matches them, notices who leaves, and stores every event before a page shows it."""
+"""A running study in a hall.
+
+It admits people, matches them, notices who leaves, and stores every event before a page shows it.
+"""
 
 import json
 import logging
@@ -15,16 +18,16 @@ from urllib.parse import quote
 import msgspec
 
 from agon.errors import AgonError
-from agon_hall import Refused
-from agon_hall.keys import same
+from agon_hall import Refusal
+from agon_hall.keys import equal_texts
 from agon_hall.language import translator
-from agon_hall.links import SIGNED
+from agon_hall.links import SIGNATURE
 from agon_hall.people import Consent, Terms
 from agon_hall.protocol import END, Cell, Study, cells, match_id, seat_cell, words_of
 from agon_hall.study import (
     BEFORE,
     LATE,
-    NOTED,
+    NOTE,
     Event,
     State,
     assign_cell,
@@ -40,23 +43,26 @@ from agon_hall.tables import Hall
 log = logging.getLogger("agon_hall")
 
 HERE = 15.0
-"""Seconds after which somebody whose page is not kept up to date, as without JavaScript, must have read it again to be matched."""
+"""Seconds for a page without a stream, as without JavaScript.
+
+Only people who have read their page within this time are matched.
+"""
 ALL = ""
-"""The key of watchers who are told of all participants."""
+"""The key of the watchers of all participants."""
 
 
 class RejectedForm(NamedTuple):
     """A form that was refused. The page shows it again, with the reason, until the participant sends another."""
 
     stage: str
-    given: Mapping[str, str] = MappingProxyType({})
+    answers: Mapping[str, str] = MappingProxyType({})
     faults: Mapping[int, str] = MappingProxyType({})
     """The place of a question -> the fault of its answer."""
     why: str = ""
 
 
 class Session:
-    """A study in a hall. `clock` gives the seconds since 1970."""
+    """A study in a hall. `clock` returns the seconds since 1970."""
 
     def __init__(self, hall: Hall, study: Study, clock: Callable[[], float] = time) -> None:
         self.hall, self.study, self.clock = hall, study, clock
@@ -68,17 +74,17 @@ class Session:
         require_unchanged(study, hall.store.terms(study.name))
         self.states: dict[str, State] = fold_events(study, [Event(*event) for event in hall.store.events(study.name)])
         self._places = {(s.table, s.seat): who for who, s in self.states.items() if s.seat is not None}
-        """Table and seat -> who sits there; nobody else has them."""
-        self.seen = dict.fromkeys(self.states, clock())
-        """When a page of somebody was open last; after a restart everybody has time to come back."""
+        """Table and seat -> the participant there."""
+        self.last_seen = dict.fromkeys(self.states, clock())
+        """Participant -> the time of their last open page. After a restart everybody has time to come back."""
         self.pages = Counter[str]()
-        """Pages that each has open and that are kept up to date."""
-        self.closed = set(self.states)
-        """Who has closed the last of them, and opened none since."""
-        self.rejected: dict[str, RejectedForm] = {}
-        """What each has sent last, where it could not be taken."""
-        self.watching: dict[str, set[Callable[[], object]]] = defaultdict(set)
-        """Told of what changes for a participant; those of ALL, of anything and of time."""
+        """Participant -> the number of their open pages with a stream."""
+        self.absentees = set(self.states)
+        """Participants who have closed their last page and opened none since."""
+        self.rejections: dict[str, RejectedForm] = {}
+        """Participant -> their last form, if it was refused."""
+        self.watchers: dict[str, set[Callable[[], object]]] = defaultdict(set)
+        """Participant -> callbacks for news about them. Those of ALL get all news, and every tick."""
         for state in self.states.values():
             if state.stage == "match" and hall.find(state.table) is None:
                 raise AgonError(
@@ -86,78 +92,86 @@ class Session:
                 )
         for table in hall.tables.values():
             self._attach(table)
-        hall.taken_up.append(self._attach)
+        hall.table_listeners.append(self._attach)
 
     # --- keys
 
     def key(self, who: str) -> str:
-        """The key to a participant's pages."""
-        return self.hall.keys.of("participant", who)
+        """The key of a participant's pages."""
+        return self.hall.keys.key_of("participant", who)
 
     def at(self, who: str) -> str:
-        """The address of their pages."""
+        """The address of a participant's pages."""
         return f"/part/{self.study.name}?key={self.key(who)}"
 
     def link(self, pid: str) -> str:
-        """What brings somebody whom no platform sends; signed where nobody else may come."""
-        signed = f"&{SIGNED}={self._signature(pid)}" if self.study.signed else ""
-        return f"/join/{self.study.name}?pid={quote(pid, safe='')}{signed}"
+        """The link for a participant without a platform. It has a signature if the study needs one."""
+        signature = f"&{SIGNATURE}={self._signature(pid)}" if self.study.signed else ""
+        return f"/join/{self.study.name}?pid={quote(pid, safe='')}{signature}"
 
     def admits(self, source: str, pid: str, signature: str) -> bool:
-        """Whether a link lets in: any does, unless the study takes signed ones alone."""
-        return not self.study.signed or (source == "link" and same(signature, self._signature(pid)))
+        """Whether a link is accepted. A study with `signed` accepts only personal links with a valid signature."""
+        return not self.study.signed or (source == "link" and equal_texts(signature, self._signature(pid)))
 
     def _signature(self, pid: str) -> str:
         return self.hall.keys.signature(f"link/{self.study.name}/{pid}", 16)
 
-    def opened(self, key: str) -> str | None:
-        """The participant of a key; None for a key that is none."""
-        who = self.hall.keys.opens("participant", key)
+    def participant_of(self, key: str) -> str | None:
+        """The participant of a key; None if the key is not valid."""
+        who = self.hall.keys.message_of("participant", key)
         return who if who in self.states else None
 
     def code(self, who: str) -> str | None:
-        """The completion code; None if there is none, or not yet."""
+        """The completion code of a participant; None if there is none, or not yet."""
         kind = ending(self.study, self.states[who])
         default = self.hall.keys.signature(f"code/{kind}/{who}", 10).upper()
         return kind and self.study.finish.codes.get(kind, default)
 
-    # --- what people do
+    # --- events of participants
 
     def knows(self, source: str, pid: str) -> bool:
-        """Whether they have come before."""
+        """Whether the participant has come before."""
         return (source, pid) in self.hall.store.sources(self.study.name).values()
 
     def join(self, source: str, pid: str) -> str:
-        """Who comes by a link: the same participant as the last time, however often and wherever it is opened. Raises Refused."""
+        """The participant of a link.
+
+        The same link is always the same participant. Raises Refusal if this cannot be stored.
+        """
         who = self.hall.store.participant(self.study.name, source, pid)
         if who not in self.states:
             self.hall.store.keep_terms(self.study.name, msgspec.json.encode(terms_of(self.study)).decode())
             self.do(who, "arrived", source=source)
-        self.saw(who)
+        self.mark_presence(who)
         return who
 
-    def saw(self, who: str, opened: int = 0) -> None:
-        """A page of theirs is read, of the study or at their table; or one is `opened` (1), or closed (-1), that is kept up to date."""
-        self.seen[who] = self.clock()
-        self.pages[who] += opened
-        if opened < 0 and self.pages[who] <= 0:
-            self.closed.add(who)
+    def mark_presence(self, who: str, change: int = 0) -> None:
+        """A page of theirs, of the study or at their table, is read, or opens (`change` 1), or closes (-1)."""
+        self.last_seen[who] = self.clock()
+        self.pages[who] += change
+        if change < 0 and self.pages[who] <= 0:
+            self.absentees.add(who)
         else:
-            self.closed.discard(who)
+            self.absentees.discard(who)
 
-    def here(self, who: str) -> bool:
-        """Whether a page of theirs is open."""
+    def is_here(self, who: str) -> bool:
+        """Whether a page of the participant is open."""
         return self.pages[who] > 0
 
     def _is_waiting(self, who: str, cell: Cell, now: float) -> bool:
-        """Whether they can be matched in a cell: in its lobby, with the page open."""
-        state, recent = self.states[who], now - self.seen.get(who, 0.0) <= HERE and who not in self.closed
-        return state.stage == "lobby" and state.cell == cell.name and (self.here(who) or recent)
+        """Whether the participant waits in the lobby of a cell with the page open, and can be matched."""
+        state, recent = self.states[who], now - self.last_seen.get(who, 0.0) <= HERE and who not in self.absentees
+        return state.stage == "lobby" and state.cell == cell.name and (self.is_here(who) or recent)
 
     def do(self, who: str, kind: str, **detail: Any) -> State:
-        """Something happens to a participant; it is kept when this returns. Raises Refused, and changes nothing, if it cannot."""
+        """Stores an event of a participant, with its `detail`, and returns their new state.
+
+        Raises Refusal, and changes nothing, if the event cannot happen now or cannot be stored.
+        """
         if kind == "consented":
-            next_state(self.study, self.states[who], Event(who, 0.0, kind, {"cell": ""}))  # may they, at all?
+            next_state(
+                self.study, self.states[who], Event(who, 0.0, kind, {"cell": ""})
+            )  # raises Refusal if they may not
             cell = assign_cell(self.study, list(self.cells.values()), self.states)
             kind, detail = ("full", {}) if cell is None else (kind, {"cell": cell, "version": self.consent.version})
         self._record([Event(who, self.clock(), kind, detail)])
@@ -166,27 +180,27 @@ class Session:
         return self.states[who]
 
     def _record(self, events: Sequence[Event]) -> None:
-        """Keeps events, all or none."""
+        """Stores events, all or none."""
         states = [next_state(self.study, self.states.get(event.participant, State()), event) for event in events]
         try:
             self.hall.store.add_events(self.study.name, [(*event[:3], dict(event.detail)) for event in events])
         except AgonError:
-            raise Refused("This could not be kept, and has not been done. Please try again in a moment.") from None
+            raise Refusal("This could not be kept, and has not been done. Please try again in a moment.") from None
         for event, state in zip(events, states, strict=True):
             self.states[event.participant] = state
             if state.seat is not None:
                 self._places[state.table, state.seat] = event.participant
-        for participant in {*(event.participant for event in events if event.kind != NOTED), ALL}:
+        for participant in {*(event.participant for event in events if event.kind != NOTE), ALL}:
             self._notify(participant)
 
     def _notify(self, who: str) -> None:
-        for watcher in list(self.watching.get(who, ())):
+        for watcher in list(self.watchers.get(who, ())):
             watcher()
 
     # --- matches
 
     def table(self, who: str) -> Table | None:
-        """Where they play, or played."""
+        """The table of a participant; None before their match."""
         state = self.states[who]
         return self.hall.find(state.table) if state.table else None
 
@@ -196,45 +210,45 @@ class Session:
         return seat
 
     def tick(self) -> None:
-        """Does what is due by now: matches people, ends vain waits, and notices who has left or finished."""
+        """Does what is due: matches people, ends waits that took too long, and notices who has left or finished."""
         now = self.clock()
         self._notify(ALL)
         for who, state in list(self.states.items()):
-            if self.here(who):
-                self.saw(who)
-            silent = now - self.seen.get(who, now)
+            if self.is_here(who):
+                self.mark_presence(who)
+            silence = now - self.last_seen.get(who, now)
             most = self.study.dropout.away if state.stage == "lobby" else self.study.idle
-            with suppress(Refused):
+            with suppress(Refusal):
                 if state.stage == "match":
-                    self._check_match(who, silent)
-                elif state.stage in BEFORE and silent > most:
+                    self._check_match(who, silence)
+                elif state.stage in BEFORE and silence > most:
                     self.do(who, "left", stage=state.stage)
         self._match_waiting(now)
         for who, state in list(self.states.items()):
             if state.stage == "lobby" and now - state.since > self.study.lobby.seconds:
-                with suppress(Refused):
+                with suppress(Refusal):
                     self.do(who, "unmatched")
 
     def look(self, who: str) -> State:
-        """How somebody stands now: a match that is over is seen at once."""
+        """The current state of a participant. A match that is over is noticed at once."""
         if self.states[who].stage == "match":
-            with suppress(Refused):
+            with suppress(Refusal):
                 self._check_match(who, 0.0)
         return self.states[who]
 
-    def _check_match(self, who: str, silent: float) -> None:
-        """Records whether the match of a participant is over, or they have left it."""
+    def _check_match(self, who: str, silence: float) -> None:
+        """Stores that the match of a participant is over, or that they have left it; `silence` is in seconds."""
         table, seat = self.table(who), self._seat(who)
-        if table is not None and table.status == "waiting":  # as the server was killed just then
+        if table is not None and table.status == "waiting":  # the server was killed at this point
             self._take_seat(table, seat)
         if table is None or table.status in ("closed", "stopped"):
             if table is not None and table.status == "stopped":
-                table.give_up(table.why)  # nobody waits until somebody lets it go on
+                table.give_up(table.why)  # participants do not wait until a host continues it
             points = 0.0 if table is None else table.totals[seat]
             self.do(who, "finished", points=points, whole=False, why="" if table is None else table.why)
         elif table.status == "over" and table.state is not None:
             self.do(who, "finished", points=table.totals[seat], whole=True)
-        elif silent > self.study.dropout.away:
+        elif silence > self.study.dropout.away:
             self._drop(who, "away")
 
     def _drop(self, who: str, how: str) -> None:
@@ -244,7 +258,10 @@ class Session:
             table.drop(seat)
 
     def _match_waiting(self, now: float) -> None:
-        """Those who wait sit down as soon as there are enough, the longest-waiting first; their seats are drawn."""
+        """Opens a match for each group that is complete.
+
+        Those who have waited longest come first; seats are drawn at random.
+        """
         for cell in self.cells.values():
             waiting = sorted(
                 (state.since, who) for who, state in self.states.items() if self._is_waiting(who, cell, now)
@@ -253,7 +270,7 @@ class Session:
                 group, waiting = waiting[: len(cell.people)], waiting[len(cell.people) :]
                 try:
                     self._open_match(cell, [who for _, who in group])
-                except AgonError as error:  # they wait, and are paid for it
+                except AgonError as error:  # they go on waiting, and are paid for it
                     log.error("study %s: no match of %s can begin: %s", self.study.name, cell.name, error)
 
     def _open_match(self, cell: Cell, group: list[str]) -> None:
@@ -278,11 +295,11 @@ class Session:
             self._take_seat(table, seat)
 
     def _take_seat(self, table: Table, seat: int) -> None:
-        with suppress(Refused):  # it does already
+        with suppress(Refusal):  # the seat is taken already
             table.sit(seat, "Participant")
 
     def _attach(self, table: Table) -> None:
-        """Has the study's terms hold at a table, if it is one of its own."""
+        """Applies the study's terms to a table, if the table belongs to the study."""
         sitting = {seat: who for (place, seat), who in self._places.items() if place == table.id}
         if not sitting:
             return
@@ -293,20 +310,20 @@ class Session:
         def next_page(seat: int) -> str:
             return self.at(sitting[seat]) if seat in sitting else ""
 
-        def dropped(seat: int) -> None:
-            with suppress(Refused):  # the next answer that does not come tells it again
+        def drop(seat: int) -> None:
+            with suppress(Refusal):  # the next missed answer tries it again
                 if plays(seat):
                     self._drop(sitting[seat], LATE)
-                table.drop(seat)  # also of who is out already, where nothing could be written then
+                table.drop(seat)  # also for a person who is out already, if it could not be stored then
 
-        def saw(seat: int, opened: int) -> None:
+        def mark_presence(seat: int, change: int) -> None:
             if seat in sitting:
-                self.saw(sitting[seat], opened)
+                self.mark_presence(sitting[seat], change)
 
-        def noted(seat: int, kind: str, detail: Mapping[str, Any]) -> None:
-            with suppress(Refused):  # no reason to stop whoever plays
+        def note(seat: int, kind: str, detail: Mapping[str, Any]) -> None:
+            with suppress(Refusal):  # a note that is lost must not stop the match
                 if plays(seat):
-                    self.do(sitting[seat], NOTED, what=kind, **detail)
+                    self.do(sitting[seat], NOTE, what=kind, **detail)
 
         script = None
         if self.study.dropout.then != END:
@@ -321,10 +338,10 @@ class Session:
             tells_who_left=self.study.dropout.told,
             timeouts=self.study.dropout.timeouts,
             next_page=next_page,
-            dropped=dropped,
-            saw=saw,
-            noted=noted,
+            drop=drop,
+            mark_presence=mark_presence,
+            note=note,
         )
-        table.read.update(table.people)  # as instructions, before
-        table.gone.update(seat for seat, who in sitting.items() if self.states[who].left_match)
+        table.readers.update(table.people)  # they read the rules before the match
+        table.leavers.update(seat for seat, who in sitting.items() if self.states[who].has_left_match)
         table.release()

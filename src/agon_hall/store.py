@@ -1,4 +1,4 @@
-"""What happens at the tables, in one SQLite file: every accepted answer is on disk before anybody sees it."""
+"""The store of a hall: one SQLite file. Every accepted answer is on disk before anybody sees it."""
 
 import json
 import secrets
@@ -14,9 +14,9 @@ from agon.errors import AgonError
 from agon.paths import display_path
 
 BUSY = 100
-"""Milliseconds for which everybody waits where another program has locked the file."""
+"""Milliseconds to wait while another program locks the file."""
 TABLES, OWN = "tables.sqlite", {"secret", "serve.lock", "annotations"}
-"""The file by which a folder of a hall is known, and the names that a new folder may contain already."""
+"""The file that marks a hall's folder, and the other names that a new folder may contain."""
 SCHEMA = """
 create table if not exists tables (
     id text primary key, match text unique not null, game text not null, entrants text not null, seconds real,
@@ -38,62 +38,63 @@ create table if not exists participants (
     id text primary key, study text not null, source text not null, pid text not null, unique (study, source, pid)
 );
 create table if not exists events (
-    number integer primary key, study text not null, participant text not null references participants, at real not null,
-    kind text not null, detail text not null
+    number integer primary key, study text not null, participant text not null references participants,
+    at real not null, kind text not null, detail text not null
 );
 create table if not exists begun (study text primary key, terms text not null);
 """
 
 
 class TableRow(NamedTuple):
-    """A table as it was made, and how it stands."""
+    """A table: its settings and its status."""
 
     id: str
-    """What it is called on pages; the match's id, which seeds chance, is told to nobody before the end."""
+    """The name of the table on pages."""
     match: str
+    """The id of the match, which is the seed of chance. It is secret until the end."""
     game: str
     """A game of conf/game, FILE or FILE/SETTING."""
     entrants: tuple[str, ...]
     """By seat: PERSON, or an agent of conf/agent, as agent or agent@model."""
     seconds: float | None
-    """How long a person may take for an answer; None: as long as it takes."""
+    """The time for an answer of a person; None for no limit."""
     budget: dict[str, float | None]
-    """What its models may cost: usd, tokens, calls."""
+    """The budget of its models: usd, tokens, calls."""
     spent: Mapping[str, float]
     status: str = "waiting"
-    """waiting for people to sit down, playing, over (at its end), stopped (cannot go on just now), or closed (given up)."""
+    """waiting (for people to sit down), playing, over (at its end), stopped (cannot go on now) or closed (given up)."""
     why: str = ""
-    """Why it is stopped or closed."""
+    """The reason why it is stopped or closed."""
     aids: tuple[str, ...] | None = None
-    """The aids that people are shown (agon.games.pages); None: all that the game has."""
+    """The aids that people see (agon.games.pages); None for all aids of the game."""
     everybody: bool = False
-    """Whether all speak for themselves also where the setting has openings for those who are not under test."""
+    """Whether all players speak for themselves, even if the setting has openings for some of them."""
     made: float = 0.0
-    """When, in seconds since 1970."""
+    """The time at which it was opened (seconds since 1970)."""
 
 
 AS_JSON = ("entrants", "budget", "spent", "aids")
-"""Columns of tables."""
+"""Columns of tables that hold JSON."""
 
 
 class Person(NamedTuple):
-    """Who sits at a seat."""
+    """The person at a seat."""
 
     name: str
-    """As chosen; nothing else is known of anybody."""
+    """The name that the person chose. Nothing else about them is stored."""
     consent: str
-    """The version of the text that was agreed to."""
+    """The version of the consent."""
     away: bool
 
 
 class StoredAnswer(NamedTuple):
-    """One answer of a seat, as it was accepted."""
+    """An accepted answer of a seat."""
 
     number: int
-    """Which of the seat's questions it answers, from 0."""
+    """The number of the question at this seat, from 0."""
     round: int
     phase: str
-    """Round and phase of the question: an answer given beforehand counts only there."""
+    """The phase of the question. An answer in advance counts only in its round and phase."""
     action: Any
     text: str = ""
     fallback: str = ""
@@ -102,20 +103,19 @@ class StoredAnswer(NamedTuple):
 
 
 class Blocked(AgonError):
-    """The file cannot be written or read just now: the disk is full, or another program has locked it."""
+    """The file cannot be written or read now: the disk is full, or another program locks the file."""
 
 
 class Store:
-    """The file, which its owner alone can read. One server at a time uses a folder. Raises AgonError when another one does.
+    """The store in a folder. Only the owner can read the file, and only one server at a time may use the folder.
 
-    Whoever only `reads` may do so meanwhile.
-
-    Everything raises Blocked, and changes nothing, where it cannot be done now.
+    A `read_only` store may be open beside a server. Raises AgonError if another server uses the folder.
+    All methods raise Blocked, and change nothing, if the file cannot be used now.
     """
 
-    def __init__(self, folder: Path, reads: bool = False) -> None:
+    def __init__(self, folder: Path, read_only: bool = False) -> None:
         self._lock = FileLock(folder / "serve.lock")
-        if reads:  # beside a server, by who writes nothing
+        if read_only:
             if not (folder / TABLES).is_file():
                 raise AgonError(f"{display_path(folder)} has no tables yet: python -m agon serve opens them")
             self._path = folder / TABLES
@@ -124,7 +124,7 @@ class Store:
         try:
             if (
                 folder.is_dir()
-                and (others := {each.name for each in folder.iterdir()} - OWN)
+                and (others := {path.name for path in folder.iterdir()} - OWN)
                 and not (folder / TABLES).exists()
             ):
                 raise AgonError(
@@ -136,9 +136,9 @@ class Store:
             self._lock.acquire(timeout=0)
             self._db = sqlite3.connect(folder / TABLES, isolation_level=None, check_same_thread=False)
             self._db.executescript(f"pragma journal_mode=wal; pragma synchronous=full; {SCHEMA}")
-            others = {column[1] for column in self._db.execute("pragma table_info(tables)")}
+            columns = {column[1] for column in self._db.execute("pragma table_info(tables)")}
             for column, kind in {"aids": "text", "everybody": "integer not null default 0"}.items():
-                if column not in others:  # a file of an earlier version
+                if column not in columns:  # a file of an earlier version
                     self._db.execute(f"alter table tables add column {column} {kind}")
             self._db.execute(f"pragma busy_timeout={BUSY}")
             self._path, self._file = folder / TABLES, (folder / TABLES).stat().st_ino
@@ -151,12 +151,15 @@ class Store:
             raise AgonError(f"{display_path(folder)} cannot be used: {error}") from None
 
     def close(self) -> None:
-        """Lets another server have the folder."""
+        """Closes the file, so that another server may use the folder."""
         self._db.close()
         self._lock.release()
 
     def _write(self, *commands: tuple[str, Sequence[Sequence[Any]]]) -> int:
-        """Commands and the rows that each is for, all or none; on disk when this returns. How many rows the last has changed."""
+        """Runs commands, each with its rows, all or none.
+
+        They are on disk at the end. Returns the row count of the last command.
+        """
         try:
             if self._path.stat().st_ino != self._file:
                 raise AgonError(f"{display_path(self._path)} has been replaced by another file: start the server again")
@@ -166,14 +169,14 @@ class Store:
         except (OSError, MemoryError, sqlite3.Error) as error:
             raise Blocked(f"{display_path(self._path)} cannot be written: {_why(error)}") from None
 
-    def _read(self, command: str, *given: Any) -> list[tuple[Any, ...]]:
+    def _read(self, command: str, *values: Any) -> list[tuple[Any, ...]]:
         try:
-            return self._db.execute(command, given).fetchall()
+            return self._db.execute(command, values).fetchall()
         except (MemoryError, sqlite3.Error) as error:
             raise Blocked(f"{display_path(self._path)} cannot be read: {_why(error)}") from None
 
     def add(self, row: TableRow, consent: str, words: str) -> None:
-        """A new table, and the text that people at it agree to."""
+        """Stores a new table and its consent (version and words)."""
         columns = row._replace(made=row.made or time())._asdict()
         columns |= {name: None if columns[name] is None else json.dumps(columns[name]) for name in AS_JSON}
         self._write(
@@ -189,11 +192,11 @@ class Store:
         return self._tables("order by made")
 
     def table(self, id_: str) -> TableRow | None:
-        """The table of that name; None where there is none."""
+        """The table with that id; None if there is none."""
         return next(iter(self._tables("where id = ?", id_)), None)
 
-    def _tables(self, which: str, *given: str) -> list[TableRow]:
-        rows = self._read(f"select {', '.join(TableRow._fields)} from tables {which}", *given)
+    def _tables(self, which: str, *values: str) -> list[TableRow]:
+        rows = self._read(f"select {', '.join(TableRow._fields)} from tables {which}", *values)
         try:
             tables = [dict(zip(TableRow._fields, row, strict=True)) for row in rows]
             for row in tables:
@@ -208,7 +211,7 @@ class Store:
         """Stores the status of a table."""
         self._write(("update tables set status = ?, why = ? where id = ?", [(status, why, table)]))
 
-    def spent(self, table: str, spent: dict[str, float]) -> None:
+    def set_spending(self, table: str, spent: dict[str, float]) -> None:
         """Stores the cost of a table's models so far."""
         self._write(("update tables set spent = ? where id = ?", [(json.dumps(spent), table)]))
 
@@ -221,7 +224,7 @@ class Store:
         columns, row = "place, seat, name, consent, since", (table, seat, name, consent, time())
         return self._write((f"insert or ignore into people ({columns}) values (?, ?, ?, ?, ?)", [row])) == 1
 
-    def away(self, table: str, seat: int, away: bool) -> None:
+    def set_away(self, table: str, seat: int, away: bool) -> None:
         """Stores that somebody leaves the seat for a time, or comes back."""
         self._write(("update people set away = ? where place = ? and seat = ?", [(away, table, seat)]))
 
@@ -231,9 +234,9 @@ class Store:
         return {seat: Person(name, consent, bool(away)) for seat, name, consent, away in rows}
 
     def keep(self, table: str, seat: int, answers: Sequence[StoredAnswer]) -> None:
-        """Accepts answers of a seat, all or none, in the place of any with the same numbers; on disk when this returns.
+        """Stores answers of a seat, all or none.
 
-        Raises Blocked, and keeps none, where that cannot be.
+        They are on disk at the end and replace answers with the same numbers.
         """
         rows = [
             (
@@ -249,7 +252,7 @@ class Store:
         self._write(("insert or replace into answers values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows))
 
     def answer(self, table: str, seat: int, number: int) -> StoredAnswer | None:
-        """The accepted answer to a seat's question; None when there is none. Raises AgonError for a damaged one."""
+        """The accepted answer to a seat's question; None if there is none. Raises AgonError if it is damaged."""
         which = "from answers where place = ? and seat = ? and number = ?"
         rows = self._read(f"select {', '.join(StoredAnswer._fields)} {which}", table, seat, number)
         if not rows:
@@ -263,14 +266,14 @@ class Store:
             ) from None
 
     def consent(self, version: str) -> str:
-        """The text of that version."""
+        """The text of a version of the consent."""
         ((words,),) = self._read("select words from consents where version = ?", version)
         return str(words)
 
     # --- studies
 
     def participant(self, study: str, source: str, pid: str) -> str:
-        """The random id of a participant by source and name; a new id for somebody who has never come."""
+        """The random id of a participant. A new participant (source and name) gets a new id."""
         which = "select id from participants where study = ? and source = ? and pid = ?"
         if not (rows := self._read(which, study, source, pid)):
             self._write(("insert into participants values (?, ?, ?, ?)", [(secrets.token_hex(8), study, source, pid)]))
@@ -278,12 +281,12 @@ class Store:
         return str(rows[0][0])
 
     def sources(self, study: str) -> dict[str, tuple[str, str]]:
-        """Participant -> source and name there. These must not leave this file."""
+        """Participant -> source and name there. These must not leave the hall's folder."""
         rows = self._read("select id, source, pid from participants where study = ?", study)
         return {id_: (source, pid) for id_, source, pid in rows}
 
     def add_events(self, study: str, events: Sequence[tuple[str, float, str, dict[str, Any]]]) -> None:
-        """Keeps events (participant, when, kind, detail), all or none; on disk when this returns."""
+        """Stores events (participant, time, kind, detail), all or none. They are on disk at the end."""
         rows = [(study, who, at, kind, json.dumps(detail)) for who, at, kind, detail in events]
         self._write(("insert into events (study, participant, at, kind, detail) values (?, ?, ?, ?, ?)", rows))
 
@@ -293,18 +296,18 @@ class Store:
         return [(who, at, kind, json.loads(detail)) for who, at, kind, detail in rows]
 
     def terms(self, study: str) -> str | None:
-        """The terms under which people began it; None where nobody has, or the file is of an earlier version."""
+        """The terms of a study, as JSON; None if nobody has begun it, or for a file of an earlier version."""
         if not self._read("select 1 from sqlite_master where name = 'begun'"):
             return None
         return next((terms for (terms,) in self._read("select terms from begun where study = ?", study)), None)
 
     def keep_terms(self, study: str, terms: str) -> None:
-        """Keeps the terms under which people begin it, the first ones for good."""
+        """Stores the terms of a study, unless there are some already."""
         self._write(("insert or ignore into begun values (?, ?)", [(study, terms)]))
 
     @property
-    def used(self) -> bool:
-        """Whether anything is in it that keys have been given out for."""
+    def is_used(self) -> bool:
+        """Whether the store has a table or a participant, so that keys may exist."""
         return bool(self._read("select 1 from tables union all select 1 from participants limit 1"))
 
     def studies(self) -> list[str]:
@@ -313,5 +316,5 @@ class Store:
 
 
 def _why(error: Exception) -> str:
-    """The cause of a failure, in words."""
+    """The cause of an error, in words."""
     return str(error) or "there is no more memory"

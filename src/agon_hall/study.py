@@ -1,4 +1,4 @@
-"""A participant of a study, from the link to a completion code or a stated reason: pure functions of what has happened."""
+"""The way of a participant through a study, from the link to a completion code or a reason. All functions are pure."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -8,14 +8,14 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from agon.errors import AgonError
-from agon_hall import Refused
+from agon_hall import Refusal
 from agon_hall.protocol import Cell, Dropout, FormQuestion, Group, Lobby, Pay, Quiz, Study
 
 Stage = Literal["consent", "instructions", "quiz", "lobby", "match", "survey", "debrief", "out"]
 LONG = 2000
-"""Letters of an answer in words."""
-NOTED = "noted"
-"""An event that moves nobody on: what was refused, looked up, opened and closed."""
+"""The most letters of an answer in words."""
+NOTE = "noted"
+"""An event that changes no stage: a refusal, a look-up, a page that opens or closes."""
 WHY = {
     "declined": "You did not agree to take part. Only this is kept, with the number by which you came.",
     "full": "The study has all the people that it needs. Thank you for your interest.",
@@ -26,7 +26,7 @@ WHY = {
     "dropped": "You were away from the match for too long, so it went on without you.",
     "late": "Your answers did not come in time too often, so the match went on without you.",
 }
-"""The reasons for which somebody is out, in words for participants."""
+"""The reasons for being out, in words for participants."""
 FAULTS = {
     "missing": "Please answer this question.",
     "other": "Please choose one of the answers.",
@@ -43,47 +43,47 @@ STEPS = {
     "survey": "Survey",
     "debrief": "End",
 }
-"""The stages but `out`, in their order, and what they are called."""
+"""The stages without `out`, in their order -> their names on pages."""
 LATE = "time was up"
-"""How somebody was dropped whose answers did not come; others were away."""
+"""The detail of a drop after missed answers. Other drops are for people who were away."""
 BEFORE = ("consent", "instructions", "quiz", "lobby")
 STAGES = tuple(STEPS)
 
 
 class State(msgspec.Struct, frozen=True):
-    """Where somebody is in a study, and what is known of them."""
+    """The state of a participant."""
 
     stage: Stage = "consent"
     why: str = ""
-    """A key of WHY where they are out."""
+    """A key of WHY, for a participant who is out."""
     cell: str = ""
     since: float = 0.0
-    """When the stage began (seconds since 1970)."""
+    """The start of the stage (seconds since 1970)."""
     tries: int = 0
-    """At the quiz."""
+    """Attempts at the quiz."""
     table: str = ""
     match: str = ""
     seat: int | None = None
     points: float | None = None
-    """In the match; None before its end."""
+    """Points in the match; None before its end."""
     whole: bool = True
     """Whether the match came to its end."""
-    failed: tuple[str, ...] = ()
-    """Attention checks that were answered wrongly."""
+    failed_checks: tuple[str, ...] = ()
+    """Attention checks with a wrong answer."""
 
     @property
-    def left_match(self) -> bool:
-        """Whether they went out of their match before its end; who withdraws at the survey has played it."""
-        return bool(self.match and self.why) and not self.played
+    def has_left_match(self) -> bool:
+        """Whether the participant left the match before its end. A withdrawal at the survey does not count."""
+        return bool(self.match and self.why) and not self.match_over
 
     @property
-    def played(self) -> bool:
-        """Whether their match is over: they are paid for it, also if they leave then."""
+    def match_over(self) -> bool:
+        """Whether the match is over. The participant is then paid for it, even after a withdrawal."""
         return self.points is not None
 
 
 class Event(NamedTuple):
-    """Something that happened to a participant."""
+    """An event of a participant."""
 
     participant: str
     at: float
@@ -93,16 +93,16 @@ class Event(NamedTuple):
 
 
 def next_state(study: Study, state: State, event: Event) -> State:
-    """The state of a participant after one more event. Raises Refused for an event that cannot happen at this stage."""
+    """The state of a participant after an event. Raises Refusal for an event that cannot happen at this stage."""
     kind, detail, stage = event.kind, event.detail, state.stage
 
     def to(stage: Stage, **more: Any) -> State:
         return msgspec.structs.replace(state, stage=stage, since=event.at, **more)
 
-    if kind == NOTED:
+    if kind == NOTE:
         return state
     if stage in ("out", "debrief"):
-        raise Refused("This is over: the page shows how it ended.")
+        raise Refusal("This is over: the page shows how it ended.")
     if kind == "withdrew" or (kind == "left" and stage in BEFORE):
         return to("out", why=kind)
     match stage, kind:
@@ -130,48 +130,53 @@ def next_state(study: Study, state: State, event: Event) -> State:
         case "match", "dropped":
             return to("out", why="late" if detail.get("how") == LATE else "dropped")
         case "survey", "answered":
-            return to("debrief", failed=tuple(detail["failed"]))
-    raise Refused("This cannot be done now: the page shows what comes next.")
+            return to("debrief", failed_checks=tuple(detail["failed"]))
+    raise Refusal("This cannot be done now: the page shows what comes next.")
 
 
 def course(study: Study, events: Sequence[Event]) -> Iterator[tuple[Event, State, State]]:
-    """Every event in its order, with the state of its participant before and after it.
+    """Every event in order, with the states of its participant before and after it.
 
-    Raises AgonError where it does not fit the study's file.
+    Raises AgonError for an event that does not fit the study's file.
     """
     states: dict[str, State] = {}
     for event in events:
         before = states.get(event.participant, State())
         try:
             states[event.participant] = next_state(study, before, event)
-        except Refused:
+        except Refusal:
             raise AgonError(
-                f"conf/study/{study.name}.yaml does not fit what has happened in this study: somebody at stage {before.stage} "
-                f"has `{event.kind}`. Put back what was changed in it since people came, or give the study another name"
+                f"conf/study/{study.name}.yaml does not fit what has happened in this study: "
+                f"somebody at stage {before.stage} has `{event.kind}`. "
+                "Put back what was changed in it since people came, or give the study another name"
             ) from None
         yield event, before, states[event.participant]
 
 
 def fold_events(study: Study, events: Sequence[Event]) -> dict[str, State]:
-    """Participant -> their state after all events."""
+    """Participant -> state after all events."""
     return {event.participant: state for event, _, state in course(study, events)}
 
 
-def taken(states: Collection[State]) -> Counter[str]:
-    """Cell -> places that are taken. Who leaves before the match makes room, and so do all of a match that nobody has stayed in."""
-    stayed = {state.match for state in states if not state.left_match}
+def places_taken(states: Collection[State]) -> Counter[str]:
+    """Cell -> the number of its places in use.
+
+    Leaving before the match frees a place; so does a match that all have left.
+    """
+    live_matches = {state.match for state in states if not state.has_left_match}
     return Counter(
-        state.cell for state in states if state.cell and (state.match in stayed if state.match else not state.why)
+        state.cell for state in states if state.cell and (state.match in live_matches if state.match else not state.why)
     )
 
 
 def assign_cell(study: Study, cells: Sequence[Cell], states: Mapping[str, State]) -> str | None:
-    """The cell of the next participant; None where all are full.
+    """The cell of the next participant; None if all cells are full.
 
-    First a match that some wait for is filled. Else the draw is among the cells that have the fewest whole matches, so that these
-    differ by at most one while nobody leaves. The draw depends on the study and on how many have been assigned, not on who comes.
+    A match for which others wait comes first. Otherwise the draw is among the cells with the fewest complete matches,
+    so that these numbers differ by at most one while nobody leaves. The draw depends on the study and on the number
+    of assignments so far.
     """
-    places = taken(states.values())
+    places = places_taken(states.values())
     free = [cell for cell in cells if places[cell.name] < cell.quota]
     if incomplete := [cell for cell in free if places[cell.name] % len(cell.people)]:
         free = incomplete
@@ -183,7 +188,7 @@ def assign_cell(study: Study, cells: Sequence[Cell], states: Mapping[str, State]
 
 
 def faults(questions: Sequence[FormQuestion], answers: Mapping[str, str]) -> dict[int, str]:
-    """Which answers of a form cannot be taken, and why; `answers` by the place of their question."""
+    """Place of a question -> the fault of its answer. `answers` has the place of the question as key."""
     faults_by_place = {}
     for place, question in enumerate(questions):
         answer = answers.get(str(place), "")
@@ -198,7 +203,7 @@ def faults(questions: Sequence[FormQuestion], answers: Mapping[str, str]) -> dic
 
 
 def wrong_questions(questions: Sequence[FormQuestion], answers: Mapping[str, str]) -> list[str]:
-    """The questions that have a right answer, and were given another."""
+    """The texts of the questions with a wrong answer."""
     return [
         question.ask
         for place, question in enumerate(questions)
@@ -207,10 +212,10 @@ def wrong_questions(questions: Sequence[FormQuestion], answers: Mapping[str, str
 
 
 class FixedTerms(msgspec.Struct, frozen=True):
-    """The settings that must not change once people have come, because their data and pay depend on them."""
+    """The settings that must not change after people have come, because data and pay depend on them."""
 
     cells: dict[str, Group]
-    """Without quotas."""
+    """The cells; their quotas are all 1, because quotas may change."""
     quiz: Quiz
     survey: list[FormQuestion]
     pay: Pay
@@ -220,13 +225,16 @@ class FixedTerms(msgspec.Struct, frozen=True):
 
 
 def terms_of(study: Study) -> FixedTerms:
-    """The fixed terms in a study's file."""
+    """The fixed terms of a study."""
     cells = {name: msgspec.structs.replace(group, quota=1) for name, group in study.cells.items()}
     return FixedTerms(cells, study.quiz, study.survey, study.pay, study.dropout, study.lobby, study.seconds)
 
 
 def require_unchanged(study: Study, terms: str | None) -> None:
-    """Raises AgonError where the file says something else than when people began (as JSON; None: unknown). It may have more cells."""
+    """Raises AgonError if the fixed terms differ from the stored ones (`terms`, as JSON; None if unknown).
+
+    New cells are allowed.
+    """
     if terms is None:
         return
     now = terms_of(study)
@@ -235,35 +243,35 @@ def require_unchanged(study: Study, terms: str | None) -> None:
     except msgspec.MsgspecError as error:
         raise AgonError(f"study {study.name} was begun with another version of agon: {error}") from None
     now = msgspec.structs.replace(now, cells={name: now.cells.get(name) for name in then.cells})
-    if changed := list(_changed("", msgspec.to_builtins(then), msgspec.to_builtins(now))):
+    if differences := list(_differences("", msgspec.to_builtins(then), msgspec.to_builtins(now))):
         raise AgonError(
-            f"conf/study/{study.name}.yaml: people began this study under other settings of {'; '.join(changed)}: "
+            f"conf/study/{study.name}.yaml: people began this study under other settings of {'; '.join(differences)}: "
             "put these back, or give the new ones another name"
         )
 
 
-def _changed(where: str, then: Any, now: Any) -> Iterator[str]:
-    """The settings that differ, with their former values."""
+def _differences(where: str, then: Any, now: Any) -> Iterator[str]:
+    """The names of settings that differ, with their former values."""
     if isinstance(then, dict) and isinstance(now, dict):
         for name in then:
-            yield from _changed(f"{where}.{name}".strip("."), then[name], now.get(name))
+            yield from _differences(f"{where}.{name}".strip("."), then[name], now.get(name))
     elif then != now:
         yield where if isinstance(then, dict | list) else f"{where} (was {then})"
 
 
 class Earned(NamedTuple):
-    """What somebody is paid, in the study's currency."""
+    """The pay of a participant, in the study's currency."""
 
     show_up: float
     bonus: float
 
 
 def earned(study: Study, state: State) -> Earned:
-    """By the study's rule: points, and what is due to who could not play to the end through no fault of their own."""
+    """The pay by the study's rule: for points, and for participants who could not finish through no fault of theirs."""
     pay = study.pay
     if state.why == "unmatched":
         return Earned(pay.show_up, study.lobby.pay)
-    if state.why and not state.played:
+    if state.why and not state.match_over:
         return Earned(pay.show_up if state.why == "screened" and pay.screened else 0.0, 0.0)
     if state.points is None:
         return Earned(0.0, 0.0)
@@ -273,8 +281,8 @@ def earned(study: Study, state: State) -> Earned:
 
 
 def ending(study: Study, state: State) -> Literal["complete", "screened", "unmatched"] | None:
-    """Which completion code somebody is given; None: none, as they are out for another reason or not at an end."""
-    if state.stage == "debrief" or (state.why and state.played):
+    """The kind of completion code of a participant; None for a participant without a code, or not at an end yet."""
+    if state.stage == "debrief" or (state.why and state.match_over):
         return "complete"
     if state.why == "unmatched" or (state.why == "screened" and study.pay.screened):
         return "unmatched" if state.why == "unmatched" else "screened"
@@ -282,11 +290,13 @@ def ending(study: Study, state: State) -> Literal["complete", "screened", "unmat
 
 
 def exclusions(state: State, partner_left: bool = False) -> list[str]:
-    """Why an analysis may leave somebody out, in the words of participants.csv."""
+    """The reasons for which an analysis may exclude a participant, in the words of participants.csv."""
     reasons = (
         [f"out: {state.why}"] if state.why else [f"not at the end: {state.stage}"] if state.stage != "debrief" else []
     )
-    reasons += ["another left the match"] if partner_left and not state.left_match else []
+    reasons += ["another left the match"] if partner_left and not state.has_left_match else []
     return (
-        reasons + (["match ended early"] if not state.whole else []) + [f"attention: {check}" for check in state.failed]
+        reasons
+        + (["match ended early"] if not state.whole else [])
+        + [f"attention: {check}" for check in state.failed_checks]
     )

@@ -1,4 +1,4 @@
-"""The pages of a study: from the link through consent, rules, questions, lobby, survey to the code; and the one that shows who is where."""
+"""The pages of a study: consent, rules, questions, lobby, survey and the code; and the experimenter's monitor."""
 
 import asyncio
 import logging
@@ -18,10 +18,10 @@ from agon.conf import forget_files, load, names
 from agon.errors import AgonError
 from agon.games.html import text
 from agon.loop import start_match
-from agon_hall import Refused
+from agon_hall import Refusal
 from agon_hall.access import Throttle
 from agon_hall.firewall import address
-from agon_hall.links import SIGNED, participant_in
+from agon_hall.links import SIGNATURE, participant_in
 from agon_hall.protocol import Cell, FormQuestion, Study, study
 from agon_hall.rules import rules_text
 from agon_hall.session import ALL, RejectedForm, Session
@@ -29,14 +29,14 @@ from agon_hall.study import (
     BEFORE,
     FAULTS,
     LONG,
-    NOTED,
+    NOTE,
     STEPS,
     WHY,
     State,
     earned,
     ending,
     faults,
-    taken,
+    places_taken,
     wrong_questions,
 )
 from agon_hall.tables import Hall
@@ -45,36 +45,36 @@ from agon_hall.web import NoPage, live, read_form, redirect, render, routes_of, 
 log = logging.getLogger("agon_hall")
 
 MOST = 10_000
-"""Links that are shown at once."""
+"""The most links that are shown at once."""
 TICK = 1.0
-"""Seconds after which it is looked who has come, left and finished."""
+"""Seconds between two ticks of the sessions."""
 
 
 def reload_study(name: str) -> Study:
-    """A study's file as it is now: it may have been mended. Raises AgonError."""
+    """Reads a study's file again, because somebody may have mended it. Raises AgonError."""
     if name in names("study"):
         forget_files()
     return study(name)
 
 
 class Studies:
-    """The studies of a hall: those in which somebody has come already, and others as they are asked for."""
+    """The studies of a hall: at first those with participants, and others when somebody opens them."""
 
     def __init__(self, hall: Hall, stopping: asyncio.Event) -> None:
         self._hall, self._stopping, self.sessions = hall, stopping, dict[str, Session]()
         self._running: asyncio.Task[None] | None = None
-        self._closed = set[str]()
-        """Those in which people have come, and that cannot be run just now."""
+        self._waiting = set[str]()
+        """Studies with participants that cannot run now."""
         for name in hall.store.studies():
             try:
                 self.session(name)
-            except AgonError as error:  # its file is gone, or does not fit any more
-                self._closed.add(name)
+            except AgonError as error:  # its file is absent or does not fit any more
+                self._waiting.add(name)
                 self._begin()
                 log.error("study %s cannot go on before its file is mended: %s", name, error)
 
     def session(self, name: str) -> Session:
-        """The session of a study. Raises AgonError where there is none, or it cannot be run; its matches wait then."""
+        """The session of a study. Raises AgonError if there is none, or if it cannot run; its matches wait then."""
         if name not in self.sessions:
             try:
                 self.sessions[name] = Session(self._hall, reload_study(name))
@@ -88,24 +88,24 @@ class Studies:
 
     def _begin(self) -> None:
         if self._running is None:
-            with suppress(RuntimeError):  # there is no event loop yet
+            with suppress(RuntimeError):  # no event loop runs yet
                 self._running = asyncio.get_running_loop().create_task(self._run())
 
     async def _run(self) -> None:
         while not self._stopping.is_set():
-            for name in list(self._closed):
+            for name in list(self._waiting):
                 try:
                     self.session(name)
-                    self._closed.discard(name)
-                except AgonError:  # not mended yet, as was told
+                    self._waiting.discard(name)
+                except AgonError:  # not mended yet; the log has it
                     pass
-                except Exception:  # of one study, which is no reason not to look at the others
+                except Exception:  # one study must not stop the others
                     log.exception("study %s could not be looked at", name)
-                    self._closed.discard(name)
+                    self._waiting.discard(name)
             for session in list(self.sessions.values()):
                 try:
                     session.tick()
-                except Exception:  # of one study, which is no reason not to look at the others
+                except Exception:  # one study must not stop the others
                     log.exception("study %s could not be looked at", session.study.name)
             with suppress(TimeoutError):
                 async with asyncio.timeout(TICK):
@@ -116,7 +116,7 @@ class Studies:
 
 
 def _session(request: Request) -> Session:
-    """The study of an address. Raises NoPage where there is none, or it cannot be run just now."""
+    """The study of an address. Raises NoPage if there is none, or if it cannot run now."""
     name, studies = request.path_params["study"], request.app.state.studies
     try:
         session: Session = studies.session(name)
@@ -126,33 +126,33 @@ def _session(request: Request) -> Session:
             why = "What you did is kept. Please tell who invited you, or try again later."
             raise NoPage("This study is closed just now", why, HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from None
         why = "There is no study here. Please open the link where you found it."
-        raise NoPage("No such study", why, logged=f"a study that is none: {error}") from None
+        raise NoPage("No such study", why, log_line=f"a study that does not exist: {error}") from None
 
 
 async def join(request: Request) -> Response:
-    """Whoever opens the link of a study: who has been here goes on where they were."""
+    """The link of a study. A participant who comes back goes on at the same stage."""
     query, here = request.query_params, address(request.scope)
     newcomers: Throttle = request.app.state.newcomers
     session = _session(request)
     try:
-        came = participant_in(query)
-        if not session.admits(*(came or ("", "")), query.get(SIGNED, "")):
-            raise Refused("This link is not whole: please open it again where you found it.")
-    except Refused as refused:
-        logged = f"a study's link: {refused}"
-        raise NoPage(session.study.title, session.say(str(refused)), HTTPStatus.BAD_REQUEST, logged) from None
-    if came is None:
+        participant = participant_in(query)
+        if not session.admits(*(participant or ("", "")), query.get(SIGNATURE, "")):
+            raise Refusal("This link is not whole: please open it again where you found it.")
+    except Refusal as refusal:
+        log_line = f"a study's link: {refusal}"
+        raise NoPage(session.study.title, session.say(str(refusal)), HTTPStatus.BAD_REQUEST, log_line) from None
+    if participant is None:
         return render(request, "join.html", title=session.study.title, lang=session.study.language, say=session.say)
-    if request.method == "HEAD":  # whoever asks what a link leads to is no participant
+    if request.method == "HEAD":  # a program that checks the link is no participant
         return Response()
     try:
-        if not session.knows(*came):
+        if not session.knows(*participant):
             if newcomers.wait(here):
                 why = session.say("Too many people have come from your network just now. Please try again in a minute.")
-                logged = "too many who come for the first time"
-                raise NoPage(session.study.title, why, HTTPStatus.TOO_MANY_REQUESTS, logged)
+                log_line = "too many who come for the first time"
+                raise NoPage(session.study.title, why, HTTPStatus.TOO_MANY_REQUESTS, log_line)
             newcomers.count(here)
-        return redirect(session.at(session.join(*came)))
+        return redirect(session.at(session.join(*participant)))
     except AgonError as error:
         why = session.say("You cannot be let in just now. Please open the link again in a moment.")
         raise NoPage(session.study.title, why, HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from None
@@ -161,16 +161,19 @@ async def join(request: Request) -> Response:
 # --- a participant's page
 
 
-def _found(request: Request) -> tuple[Session, str]:
-    """Whose link it is. Raises NoPage for nobody's, and for one that has expired: so long after they last went on."""
+def _participant(request: Request) -> tuple[Session, str]:
+    """The session and the participant of a link. Raises NoPage for a link that is not valid.
+
+    A link expires some days after the participant last reached a new stage.
+    """
     session = _session(request)
-    who = session.opened(request.query_params.get("key", ""))
+    who = session.participant_of(request.query_params.get("key", ""))
     if who is None:
         why = session.say("Please open the link of the study again.")
         raise NoPage(
-            session.say("This link is not valid"), why, HTTPStatus.FORBIDDEN, "a participant's link that is none"
+            session.say("This link is not valid"), why, HTTPStatus.FORBIDDEN, "a participant's link that is not valid"
         )
-    if session.hall.expired(session.states[who].since):
+    if session.hall.has_expired(session.states[who].since):
         why = session.say("Please ask {}; what you did is kept.", session.study.consent.contact)
         title = session.say("This link has expired")
         raise NoPage(title, why, HTTPStatus.GONE, "a participant's link that has expired")
@@ -178,61 +181,64 @@ def _found(request: Request) -> tuple[Session, str]:
 
 
 async def page(request: Request) -> Response:
-    """Where a participant is, and what is asked there."""
-    session, who = _found(request)
-    session.saw(who)
+    """The page of a participant at their stage."""
+    session, who = _participant(request)
+    session.mark_presence(who)
     if request.method == "POST":
-        sent, rejection = dict(await read_form(request)), dict[str, Any]()
+        sent, faults_of_form = dict(await read_form(request)), dict[str, Any]()
         try:
             if faults_by_place := submit(session, who, sent):
-                given = {str(place): sent.get(str(place), "")[: LONG + 1] for place in range(len(sent))}
-                rejection = {"given": given, "faults": faults_by_place}
-        except Refused as refused:
-            rejection = {"why": str(refused)}
-        session.rejected[who] = RejectedForm(session.states[who].stage, **rejection)
-        return redirect(session.at(who))  # also with what was not taken, so that going back and reloading send nothing
+                answers = {str(place): sent.get(str(place), "")[: LONG + 1] for place in range(len(sent))}
+                faults_of_form = {"answers": answers, "faults": faults_by_place}
+        except Refusal as refusal:
+            faults_of_form = {"why": str(refusal)}
+        session.rejections[who] = RejectedForm(session.states[who].stage, **faults_of_form)
+        return redirect(session.at(who))  # after a refusal too, so that going back and reloading send nothing
     state = session.look(who)
-    untaken = session.rejected.get(who, RejectedForm(state.stage))
-    if untaken.stage != state.stage:
-        untaken = RejectedForm(state.stage)
+    rejection = session.rejections.get(who, RejectedForm(state.stage))
+    if rejection.stage != state.stage:
+        rejection = RejectedForm(state.stage)
     table = session.table(who) if state.stage == "match" else None
     leaving = "leave" in request.query_params and state.stage not in ("out", "debrief")
     if table is not None and not leaving and not streams(request):
-        return redirect(f"/seat?key={session.hall.keys.of('seat', table.id, state.seat)}")
-    context = participant_context(session, who, state) | {"untaken": untaken, "leaving": leaving}
+        return redirect(f"/seat?key={session.hall.keys.key_of('seat', table.id, state.seat)}")
+    context = participant_context(session, who, state) | {"rejection": rejection, "leaving": leaving}
     here = request.query_params.get("stage", state.stage) if streams(request) else state.stage
 
     def draw() -> dict[str, Any]:
-        """In the lobby how long it lasts; else that somebody has come further than this page."""
+        """The remaining time in the lobby, and whether the participant has reached another stage than this page's."""
         now = session.states[who]
-        moved = here in (*BEFORE, "match", "survey") and now.stage != here
-        left = session.study.lobby.seconds - (session.clock() - now.since)
+        has_moved = here in (*BEFORE, "match", "survey") and now.stage != here
+        seconds_left = session.study.lobby.seconds - (session.clock() - now.since)
         waiting = here == "lobby" and not leaving
-        wait = {"moved": moved, "left_to_wait": round(max(0.0, left)) if waiting else None}
-        return wait | {"own": session.at(who), "say": session.say}
+        wait = {"has_moved": has_moved, "seconds_left": round(max(0.0, seconds_left)) if waiting else None}
+        return wait | {"page_link": session.at(who), "say": session.say}
 
-    presence = partial(session.saw, who)
-    watching, title = session.watching[who], session.study.title
+    presence = partial(session.mark_presence, who)
+    watching, title = session.watchers[who], session.study.title
     return live(request, "study.html", title, draw, watching, context, presence=presence, stage=state.stage)
 
 
-def submit(session: Session, who: str, given: Mapping[str, str]) -> Mapping[int, str]:
-    """What a participant's form says is done. Which answers are missing, by the place of their question. Raises Refused."""
-    state, do = session.states[who], given.get("do", "")
+def submit(session: Session, who: str, sent: Mapping[str, str]) -> Mapping[int, str]:
+    """Does what a participant's form asks for.
+
+    Returns the faults of its answers by the place of their question. Raises Refusal.
+    """
+    state, do = session.states[who], sent.get("do", "")
     plain = {"agree": "consented", "decline": "declined", "read": "read", "withdraw": "withdrew"}
     if do in plain:
         now = session.do(who, plain[do])
-        if now.stage == "quiz" and not questions(session, now):  # all are about other games
+        if now.stage == "quiz" and not questions(session, now):  # all questions are about other games
             session.do(who, "answered", answers={}, right=True)
         return {}
     tries = str(state.tries)
-    again = given.get("tries", tries) != tries  # a quiz that is sent twice, as by a reload, is one try
+    again = sent.get("tries", tries) != tries  # a quiz that is sent twice, as by a reload, is one try
     if do not in ("quiz", "survey") or do != state.stage or again:
-        raise Refused("This has been answered already: the page shows what comes next.")
+        raise Refusal("This has been answered already: the page shows what comes next.")
     form_questions = questions(session, state)
-    answers = {str(place): given.get(str(place), "") for place in range(len(form_questions))}
+    answers = {str(place): sent.get(str(place), "") for place in range(len(form_questions))}
     if faults_by_place := faults(form_questions, answers):
-        session.do(who, NOTED, what="refused", form=do, questions=sorted(faults_by_place))
+        session.do(who, NOTE, what="refused", form=do, questions=sorted(faults_by_place))
         return faults_by_place
     if do == "survey":
         session.do(who, "answered", answers=answers, failed=wrong_questions(form_questions, answers))
@@ -247,10 +253,10 @@ def submit(session: Session, who: str, given: Mapping[str, str]) -> Mapping[int,
 
 
 def questions(session: Session, state: State) -> Sequence[FormQuestion]:
-    """Of the quiz before their game, or the survey."""
+    """The questions of the survey, or of the quiz before the participant's game."""
     if state.stage == "survey":
         return session.study.survey
-    cell = session.cells.get(state.cell)  # one that is gone from the file has no game
+    cell = session.cells.get(state.cell)  # None if the file has it no longer
     return [
         question
         for question in session.study.quiz.questions
@@ -259,20 +265,20 @@ def questions(session: Session, state: State) -> Sequence[FormQuestion]:
 
 
 def participant_context(session: Session, who: str, state: State) -> dict[str, Any]:
-    """What their page shows."""
+    """The context of a participant's page."""
     design, cell, code, link = session.study, session.cells.get(state.cell), session.code(who), ""
     if code:
         source, pid = session.hall.store.sources(design.name)[who]
         link = design.finish.links.get(source, "")  # type: ignore[call-overload]
         link = link.replace("{code}", quote(code, safe="")).replace("{pid}", quote(pid, safe=""))
-    ruled = cell is not None and state.stage in ("instructions", "quiz", "lobby")
+    has_rules = state.stage in ("instructions", "quiz", "lobby")
     return {
         **{"lang": design.language, "study": design, "state": state, "code": code, "link": link},
         "steps": {key: words for key, words in STEPS.items() if key not in stages_absent(design)},
-        "rules": safe(rules_of(cell)) if ruled and cell is not None else "",
-        "asked": questions(session, state) if state.stage in ("quiz", "survey") else [],
-        "ended": WHY.get(state.why, ""),
-        "paid": earned(design, state),
+        "rules": safe(rules_of(cell)) if has_rules and cell is not None else "",
+        "questions": questions(session, state) if state.stage in ("quiz", "survey") else [],
+        "reason": WHY.get(state.why, ""),
+        "earnings": earned(design, state),
     }
 
 
@@ -287,10 +293,10 @@ def stages_absent(design: Study) -> set[str]:
 
 @cache
 def rules_of(cell: Cell) -> str:
-    """The rules of a cell's game as everybody may read them, as HTML: the text that models are told."""
+    """The public rules of a cell's game, as HTML. Models read the same text."""
     game: Any = load("game", cell.game)
     _, (state, _, _), _ = start_match(game, 0)
-    rules = rules_text(game.watch(state), game, state, noted=False)
+    rules = rules_text(game.watch(state), game, state, with_note=False)
     first = game.players[0]
     if cell.people == (0,) or first not in rules:
         return rules
@@ -302,11 +308,13 @@ def rules_of(cell: Cell) -> str:
 
 
 async def monitor(request: Request) -> Response:
-    """All studies, and of one who is where."""
+    """The list of all studies, or the monitor of one."""
     name = request.query_params.get("study", "")
     if name not in names("study"):
-        studies = [(pid, f"/monitor?study={quote(pid)}", fault(pid)) for pid in names("study")]
-        return render(request, "studies.html", title="Studies", known=studies)
+        studies = [
+            (study_name, f"/monitor?study={quote(study_name)}", fault(study_name)) for study_name in names("study")
+        ]
+        return render(request, "studies.html", title="Studies", studies=studies)
     try:
         session: Session = request.app.state.studies.session(name)
     except AgonError as error:
@@ -318,14 +326,17 @@ async def monitor(request: Request) -> Response:
         else sum(cell.quota for cell in session.cells.values())
     )
     links = [base + session.link(str(pid)) for pid in range(1, min(max(number, 1), MOST) + 1)]
-    still: dict[str, Any] = {"given": links if session.study.signed else [], "most": MOST}
-    still |= {"platform": f"{base}/join/{name}?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}", "own": base + session.link("test")}
+    frame: dict[str, Any] = {"personal_links": links if session.study.signed else [], "most": MOST}
+    frame |= {
+        "platform": f"{base}/join/{name}?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}",
+        "test_link": base + session.link("test"),
+    }
     title = f"Study: {session.study.title}"
-    return live(request, "monitor.html", title, partial(monitor_context, session), session.watching[ALL], still)
+    return live(request, "monitor.html", title, partial(monitor_context, session), session.watchers[ALL], frame)
 
 
 def fault(name: str) -> str:
-    """What is wrong with a study's file; empty: nothing."""
+    """The fault of a study's file; empty if there is none."""
     try:
         reload_study(name)
     except AgonError as error:
@@ -334,7 +345,7 @@ def fault(name: str) -> str:
 
 
 def monitor_context(session: Session) -> dict[str, Any]:
-    """Cells and how full they are, who is where and since when, who has left, and what all of it costs."""
+    """The context of the monitor: cells and their places, the participants and their stages, pay and spending."""
     design = session.study
     states, spent = session.states.values(), Counter[str]()
     for table in {state.table for state in states if state.table}:
@@ -343,11 +354,11 @@ def monitor_context(session: Session) -> dict[str, Any]:
     return {
         **{"session": session, "now": session.clock(), "pseudonym": session.hall.keys.pseudonym, "spent": spent},
         "under_way": Counter(state.cell for state in states if state.stage not in ("out", "debrief")),
-        "ended": Counter(state.cell for state in states if ending(design, state) == "complete"),
+        "complete": Counter(state.cell for state in states if ending(design, state) == "complete"),
         "before": Counter(state.cell for state in states if state.why and not state.match),
-        "left": Counter(state.cell for state in states if state.left_match),
-        "taken": taken(states),
-        "paid": [earned(design, state) for state in states],
+        "leavers": Counter(state.cell for state in states if state.has_left_match),
+        "places": places_taken(states),
+        "earnings": [earned(design, state) for state in states],
         "currency": design.pay.currency,
     }
 

@@ -1,4 +1,4 @@
-"""The hall: all tables of a folder, and what opens them."""
+"""The hall: all tables of a folder, and their keys."""
 
 import logging
 import secrets
@@ -9,7 +9,7 @@ from time import time
 
 from agon.errors import AgonError
 from agon.games.pages import check_aids
-from agon_hall import Refused
+from agon_hall import Refusal
 from agon_hall.keys import Keys
 from agon_hall.people import Consent, consent
 from agon_hall.rules import require_rules
@@ -22,39 +22,39 @@ log = logging.getLogger("agon_hall")
 DAY = 86400
 """Seconds."""
 DAYS = 30.0
-"""Days for which a link holds, and the password once it was given."""
+"""Days for which a link is valid, and the password of a browser too."""
 
 
 class Hall:
-    """All tables of a folder, and the keys to them. Made in a running event loop, in which it goes on with what was played."""
+    """All tables of a folder, and their keys. It needs a running event loop, in which it continues the open matches."""
 
     def __init__(self, folder: Path, sampling: str | None = None, days: float = DAYS) -> None:
         self.folder, self.store, self.sampling, self.days = folder, Store(folder), sampling, days
-        self.keys = Keys(folder / "secret", new=not self.store.used)
+        self.keys = Keys(folder / "secret", new=not self.store.is_used)
         self.tables: dict[str, Table] = {}
-        self.watching: set[Callable[[], object]] = set()
-        """Told when there is another table."""
-        self.taken_up: list[Callable[[Table], object]] = []
-        """Told of every table before its match goes on, also of one that was forgotten meanwhile."""
+        self.watchers: set[Callable[[], object]] = set()
+        """Called when there is a new table."""
+        self.table_listeners: list[Callable[[Table], object]] = []
+        """Called with every table before its match goes on, also if the table comes back from the store."""
         for row in self.store.tables():
             if row.status in ("waiting", "playing", "stopped"):
                 try:
                     self._add(row)
-                except AgonError as error:  # its game or an agent is gone from conf/; it may come back
+                except AgonError as error:  # conf/ has its game or an agent no longer; it may come back
                     log.error("table %s cannot be taken up: %s", row.id, error)
         for table in self.tables.values():
             if table.status != "stopped":
                 table.go_on()
 
-    def _seated(self, row: TableRow) -> Seating:
-        """Who plays what. Raises AgonError where they cannot, or where its prompt cannot be shown to people."""
-        seats = seating(row.game, row.entrants, self.sampling, everybody=row.everybody)
-        require_rules(seats.game)
-        return seats
+    def _seating(self, row: TableRow) -> Seating:
+        """The seating of a table. Raises AgonError if the players or the game's rules do not work."""
+        players = seating(row.game, row.entrants, self.sampling, everybody=row.everybody)
+        require_rules(players.game)
+        return players
 
-    def _add(self, row: TableRow, seated: Seating | None = None) -> Table:
-        table = self.tables[row.id] = Table(row, seated or self._seated(row), self.store, self.folder)
-        for callback in self.taken_up:
+    def _add(self, row: TableRow, players: Seating | None = None) -> Table:
+        table = self.tables[row.id] = Table(row, players or self._seating(row), self.store, self.folder)
+        for callback in self.table_listeners:
             callback(table)
         return table
 
@@ -69,57 +69,58 @@ class Hall:
         everybody: bool = False,
         words: Consent | None = None,
     ) -> Table:
-        """A new table; `match` is the match's id, drawn where it is None, `aids` what people are shown, all where it is None.
+        """Opens a new table.
 
-        `everybody`: nobody's opening is taken from the setting. `words` is what people have agreed to, where it is not the text in force.
-
-        Raises AgonError where these cannot play, and Refused.
+        `seconds` is the time for an answer, and `match` the match's id (None for a random one). `aids` are shown to
+        people (None for all). With `everybody` no first words come from the setting. `words` is the consent, if it is
+        not the current text. Raises AgonError if the players cannot play the game, and Refusal for limits that are
+        not possible.
         """
         if seconds is not None and not 5 <= seconds <= 86400:
-            raise Refused("The time for an answer must be 5 to 86,400 seconds.")
-        allowed = parse_budget(budget or {})
+            raise Refusal("The time for an answer must be 5 to 86,400 seconds.")
+        limits = parse_budget(budget or {})
         aids_shown = None if aids is None else tuple(aids)
-        row = TableRow(secrets.token_hex(6), match or secrets.token_hex(8), game, tuple(entrants), seconds, allowed, {})
+        row = TableRow(secrets.token_hex(6), match or secrets.token_hex(8), game, tuple(entrants), seconds, limits, {})
         row = row._replace(aids=aids_shown, everybody=everybody, made=time())
-        seated = self._seated(row)
-        check_aids(seated.game, aids or ())
-        for name, model in seated.models.items():
-            require_budget(name, model, allowed)
+        players = self._seating(row)
+        check_aids(players.game, aids or ())
+        for name, model in players.models.items():
+            require_budget(name, model, limits)
         words = words or consent()
         self.store.add(row, words.version, words.words)
-        table = self._add(row, seated)
+        table = self._add(row, players)
         table.go_on()
         self._forget()
-        for watcher in list(self.watching):
+        for watcher in list(self.watchers):
             watcher()
         return table
 
     def _forget(self) -> None:
-        """Tables whose match has ended, and at which nobody looks, are in the store alone, where `find` finds them."""
+        """Drops tables whose match has ended and that nobody watches. The store still has them for `find`."""
         for table in list(self.tables.values()):
-            if table.status in ("over", "closed") and not table.watching and table.running is None:
+            if table.status in ("over", "closed") and not table.watchers and table.running is None:
                 del self.tables[table.id]
 
-    def opened(self, what: str, key: str) -> tuple[Table, int | None] | None:
-        """The table, and the seat, that a key is for; None for a key that is none."""
-        name, _, seat = (self.keys.opens(what, key) or "").partition(".")
+    def place_of(self, what: str, key: str) -> tuple[Table, int | None] | None:
+        """The table and the seat of a key; None if the key is not valid."""
+        name, _, seat = (self.keys.message_of(what, key) or "").partition(".")
         table = self.find(name) if name else None
         return None if table is None else (table, int(seat) if seat else None)
 
-    def expired(self, since: float) -> bool:
-        """Whether a link that was given out at that time (seconds since 1970) holds no longer."""
+    def has_expired(self, since: float) -> bool:
+        """Whether a link from that time (seconds since 1970) has expired."""
         return time() > since + self.days * DAY
 
     def find(self, name: str) -> Table | None:
-        """The table of that name, also one that is over; None when there is none, or its game is gone."""
+        """The table with that id, also after its end. None if there is none, or if conf/ has its game no longer."""
         if name not in self.tables and (row := self.store.table(name)):
             with suppress(AgonError):
                 self._add(row).go_on()
         return self.tables.get(name)
 
     async def close(self) -> None:
-        """Ends all; the next Hall of this folder goes on."""
+        """Ends all matches and closes the store. The next Hall of this folder continues them."""
         for table in self.tables.values():
-            table.watching.clear()  # no page is drawn any more
+            table.watchers.clear()  # no page is drawn any more
             await table.close()
         self.store.close()

@@ -1,4 +1,4 @@
-"""The hall's verbs: people play in a browser, studies are tried out, and what was played is gathered."""
+"""The hall's verbs: serve pages, rehearse studies, and collect the results."""
 
 from pathlib import Path
 
@@ -24,9 +24,9 @@ def serve(
     address: str, port: int, origins: tuple[str, ...], proxy: bool, folder: str, sampling: str, days: float
 ) -> None:
     """People play, watch and annotate in a browser."""
-    from agon_hall.server import serve as served
+    from agon_hall.server import serve as run_server
 
-    served(in_project(folder), address, port, origins, proxy, sampling, click.echo, days)
+    run_server(in_project(folder), address, port, origins, proxy, sampling, click.echo, days)
 
 
 @click.command()
@@ -37,8 +37,9 @@ def serve(
 def collect(study: str, folder: str, out: str | None, force: bool) -> None:
     """Gathers what people have played into one transcript.
 
-    Without a STUDY the finished matches of `serve` are written to transcripts/people.parquet. A STUDY is gathered into
-    transcripts/studies/STUDY: participants.csv, events.parquet and turns.parquet. Who is paid what stays in the hall's folder.
+    Without a STUDY the finished matches of `serve` are written to transcripts/people.parquet. A STUDY is gathered
+    into transcripts/studies/STUDY: participants.csv, events.parquet and turns.parquet. Who is paid what stays in the
+    hall's folder.
     """
     from agon.plan import PERSON
     from agon.play import merge_turns
@@ -51,22 +52,26 @@ def collect(study: str, folder: str, out: str | None, force: bool) -> None:
 
         click.echo(gather(place, study, outside_data(f"transcripts/studies/{study}")))
         return
-    finished = [path for path in sorted((place / "played").glob("*.parquet")) if not is_games(path)]
-    if not finished:
+    match_files = [path for path in sorted((place / "played").glob("*.parquet")) if not is_games(path)]
+    if not match_files:
         raise AgonError("nobody has finished a match yet: python -m agon serve opens the tables")
     path = turns_file({"out": out, "force": force}, PEOPLE)
     turns = merge_turns(
-        [read(path_of_match) for path_of_match in finished], [path_of_match.stem for path_of_match in finished]
+        [read(path_of_match) for path_of_match in match_files], [path_of_match.stem for path_of_match in match_files]
     )
-    if without_games := [path_of_match for path_of_match in finished if not games_path(path_of_match).exists()]:
+    if without_games := [path_of_match for path_of_match in match_files if not games_path(path_of_match).exists()]:
         click.echo(
-            f"note: {count(len(without_games), 'match')} of an earlier agon cannot be replayed: no table of games is beside them"
+            f"note: {count(len(without_games), 'match')} of an earlier agon cannot be replayed: "
+            "no table of games is beside them"
         )
-    write_games(read_games(*(path_of_match for path_of_match in finished if path_of_match not in without_games)), path)
+    write_games(
+        read_games(*(path_of_match for path_of_match in match_files if path_of_match not in without_games)), path
+    )
     write(turns, path)
     people = turns[turns.agent == PERSON].groupby("match", observed=True).seat.nunique().sum()
     click.echo(
-        f"{display_path(path)}: {count(len(finished), 'match')}, {count(people, 'seat')} of people, {count(len(turns), 'turn')}"
+        f"{display_path(path)}: {count(len(match_files), 'match')}, {count(people, 'seat')} of people, "
+        f"{count(len(turns), 'turn')}"
     )
 
 
@@ -75,12 +80,12 @@ def collect(study: str, folder: str, out: str | None, force: bool) -> None:
 def rehearse(study: str) -> None:
     """Tries a study out before people are invited.
 
-    STUDY is a file in conf/study. Keys, budgets and the bill are checked. Scripts walk through every page as participants do,
-    and leave transcripts/rehearsed/STUDY. It costs nothing: a script sits wherever a model does.
+    STUDY is a file in conf/study. Keys, budgets and the bill are checked. Scripts walk through every page as
+    participants do, and leave transcripts/rehearsed/STUDY. It costs nothing: a script sits wherever a model does.
     """
-    from agon_hall.rehearsal import rehearse as rehearsed
+    from agon_hall.rehearsal import rehearse as run_rehearsal
 
-    rehearsed(study, click.echo, in_project("transcripts/rehearsed") / study)
+    run_rehearsal(study, click.echo, in_project("transcripts/rehearsed") / study)
 
 
 @click.command("seat-models")
@@ -89,8 +94,8 @@ def rehearse(study: str) -> None:
 def seat_models(study: str, force: bool) -> None:
     """Writes the experiment in which models play a study.
 
-    conf/experiment/STUDY.yaml has the cells of the study, with its `models` in the places of people. `record` and `play` take it
-    as any other experiment. Chance falls as it does for people.
+    conf/experiment/STUDY.yaml has the cells of the study, with its `models` in the places of people. `record` and
+    `play` take it as any other experiment. Chance falls as it does for people.
     """
     from omegaconf import OmegaConf
 

@@ -1,4 +1,4 @@
-"""The participants of a rehearsal are scripts: they read each page of a study over HTTP, and send its forms."""
+"""The participants of a rehearsal: scripts that read the pages of a study over HTTP and send their forms."""
 
 import asyncio
 from contextlib import suppress
@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from agon.errors import AgonError
-from agon_hall import Refused
+from agon_hall import Refusal
 from agon_hall.people import Question
 from agon_hall.session import Session
 from agon_hall.study import STAGES, State
@@ -17,9 +17,9 @@ from agon_hall.study_pages import questions
 from agon_hall.table import Table
 
 PRESSES = 60
-"""Forms that somebody sends in a match before the script answers for them."""
+"""The most forms that a walker sends in a match. After them a script answers."""
 PAUSE = 0.1
-"""Seconds after which it is looked again whether one is asked."""
+"""Seconds until a walker looks at the page again."""
 
 
 class HttpPages:
@@ -29,15 +29,15 @@ class HttpPages:
         self._client = client
 
     async def get(self, at: str) -> str:
-        """The page at an address. Raises AgonError for one that fails."""
+        """The page at an address. Raises AgonError if it fails."""
         return self._read(at, await self._client.get(at))
 
     async def post(self, at: str, sent: dict[str, str]) -> str:
-        """The page that comes of a form that is sent there."""
+        """Sends a form and returns the page that follows. Raises AgonError if it fails."""
         return self._read(at, await self._client.post(at, data=sent))
 
     async def close(self) -> None:
-        """The client is shared, and stays open."""
+        """Does nothing, because all walkers share the client."""
 
     def _read(self, at: str, reply: httpx.Response) -> str:
         if reply.status_code not in (200, 422):  # 422: an answer at a table that is not taken
@@ -46,22 +46,22 @@ class HttpPages:
 
 
 class Forms(HTMLParser):
-    """The forms of a page: for each its fields, and the names and values of its buttons."""
+    """The forms of a page. A form has `fields` (name -> possible values) and `buttons` (names and values)."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.found: list[dict[str, Any]] = []
+        self.forms: list[dict[str, Any]] = []
         self._select: list[str | None] | None = None
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """A form, or something in it."""
+        """Reads a form, or an element in it."""
         attributes = {key: value or "" for key, value in attrs}
         if tag == "form":
-            self.found.append({"fields": {}, "buttons": []})
-        if not self.found:
+            self.forms.append({"fields": {}, "buttons": []})
+        if not self.forms:
             return
-        form, name = self.found[-1], attributes.get("name", "")
+        form, name = self.forms[-1], attributes.get("name", "")
         if tag == "button" and "hidden" not in attributes:
             form["buttons"].append((name, attributes.get("value", "")))
         elif tag == "select":
@@ -80,42 +80,42 @@ class Forms(HTMLParser):
                 form["fields"][name] = [attributes.get("value") or "a rehearsal"]
 
     def handle_data(self, data: str) -> None:
-        """An option that has no value of its own sends its words."""
+        """Reads an option's text, which is its value if it has no other."""
         if self._select and self._select[-1] is None:
             self._select[-1] = data
 
     def handle_endtag(self, tag: str) -> None:
-        """The end of a list."""
+        """Ends a list."""
         if tag == "select":
             self._select = None
 
 
 class Walker:
-    """A participant who goes on until `stops`, a stage at which they close their pages; None: to the end."""
+    """A participant. At the stage `stops` they close their pages; None for a walk to the end."""
 
     def __init__(self, session: Session, pages: HttpPages, pid: str, stops: str | None = None) -> None:
         self.session, self.pages, self.pid, self.stops = session, pages, pid, stops
-        self.dice, self.presses, self.spoken_for, self.who = Random(pid), 0, 0, ""
+        self.dice, self.presses, self.script_answers, self.who = Random(pid), 0, 0, ""
 
     @property
     def state(self) -> State:
-        """Where they are."""
+        """The state of the participant."""
         return self.session.states[self.who]
 
     @property
-    def assigned(self) -> bool:
-        """Whether they have a cell, or will have none."""
+    def is_assigned(self) -> bool:
+        """Whether the participant has a cell, or is out."""
         return bool(self.who) and (bool(self.state.cell) or self.state.stage == "out")
 
     @property
     def waits(self) -> bool:
-        """Whether it is others who are to do something."""
+        """Whether the participant waits for others."""
         table = self.session.table(self.who) if self.who else None
         stage = self.state.stage if self.who else ""
         return stage == "lobby" or (stage == "match" and table is not None and self.state.seat not in table.questions)
 
     async def walk(self) -> None:
-        """The whole way. Raises AgonError for a page that fails."""
+        """Walks the whole way. Raises AgonError for a page that fails."""
         try:
             await self._walk()
         except AgonError as error:
@@ -142,7 +142,7 @@ class Walker:
         await self.pages.close()
 
     def _answers(self, page: str) -> dict[str, str]:
-        """What is sent at a stage; some decline, or do not know the rules."""
+        """The form of a stage. Walkers with certain names decline, or answer the quiz wrongly."""
         stage, answers = self.state.stage, dict[str, str]()
         do = {"consent": "agree", "instructions": "read"}.get(stage, stage)
         for place, question in enumerate(questions(self.session, self.state) if do == stage else ()):
@@ -154,19 +154,19 @@ class Walker:
         return {"do": "decline" if self.pid.startswith("declines") else do, **answers}
 
     async def _play(self) -> None:
-        """One question of a match, by the form of the seat's page."""
+        """Answers one question of a match with the form of the seat's page."""
         table, seat = self.session.table(self.who), self.state.seat
         if table is None or seat is None or table.status in ("over", "closed"):
             self.session.look(self.who)
             return
-        at = f"/seat?key={self.session.hall.keys.of('seat', table.id, seat)}"
+        at = f"/seat?key={self.session.hall.keys.key_of('seat', table.id, seat)}"
         page = await self.pages.get(at)
         question = table.questions.get(seat)
-        forms = [form for form in Forms(page).found if form["fields"].get("form") == ["answer"] and form["buttons"]]
+        forms = [form for form in Forms(page).forms if form["fields"].get("form") == ["answer"] and form["buttons"]]
         if question is None or not forms:
             await asyncio.sleep(PAUSE)
         elif self.presses == PRESSES:
-            self.spoken_for += 1
+            self.script_answers += 1
             self._say(table, question, question.view.legal.example(self.dice))
         else:
             self.presses += 1
@@ -175,7 +175,7 @@ class Walker:
             await self.pages.post(at, sent | {name: value})
 
     def _say(self, table: Table, question: Question, action: Any) -> None:
-        """An answer that no form is filled in for."""
+        """Answers a question without a form."""
         assert self.state.seat is not None
-        with suppress(Refused):  # its time is up
+        with suppress(Refusal):  # the time is up
             table.answer(self.state.seat, question.number, [action])

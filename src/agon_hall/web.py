@@ -29,17 +29,17 @@ log = logging.getLogger("agon_hall")
 
 HERE = Path(__file__).parent
 SOON = 0.025
-"""Seconds: what changes within them is told at once."""
+"""Seconds. Changes within this time are sent together."""
 PING = 15
-"""Seconds after which a page is told that it is still connected."""
+"""Seconds between signs of life to a page without news."""
 AGAIN = 5
-"""Seconds after which parts that could not be drawn are drawn again."""
+"""Seconds until parts that could not be drawn are drawn again."""
 LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("Studies", "/monitor"))
-"""For researchers; players have none."""
+"""The links at the top of pages for researchers. Players have none."""
 Sent = ImmutableMultiDict[str, str]
-"""What a form has sent: name of a field -> its values."""
+"""A form that was sent: name of a field -> its values."""
 Parts = Mapping[str, str]
-"""Id of an element -> the HTML in it: what is kept up to date."""
+"""The parts of a page that change: id of an element -> its HTML."""
 PAGE = ("title", "head", "nav", "heading", "content")
 """The blocks of base.html."""
 NONE: Mapping[str, Any] = {}
@@ -53,59 +53,62 @@ templates = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-"""Whatever is put into a template is text; only what is wrapped in `safe` is HTML."""
+"""All values in templates are text; only values in `safe` are HTML."""
 safe = Markup
 templates.finalize = lambda value: plain(value) if type(value) is str else value
 templates.globals["say"] = ENGLISH
 templates.filters["clock"] = lambda at, how: f"{datetime.fromtimestamp(at):{how}}"
-"""Seconds since 1970, as a time of this machine."""
+"""Seconds since 1970 as local time, in the format `how`."""
 templates.filters["text"] = lambda value: safe(text(value))
-"""Nothing that cannot be seen, or that turns other words about, comes into a page; `text` also keeps lines, and boxes long texts."""
+"""Text without invisible characters and without marks that reverse other text.
+
+It keeps lines and puts long texts in boxes.
+"""
 
 
 def render(request: Request, name: str | jinja2.Template, status: int = 200, **context: Any) -> HTMLResponse:
-    """A page of templates/NAME; `title` must be among its context."""
+    """A page from templates/NAME. The context needs a `title`."""
     defaults = {"researcher": request.scope.get("researcher", False), "links": request.app.state.links, "live": None}
     context.setdefault("at", time_ns() // 1000)
     return HTMLResponse(templates.get_template(name).render(defaults | context), status)
 
 
 def parts_of(name: str, context: Mapping[str, Any]) -> Parts:
-    """The blocks that templates/NAME adds to those of base.html, each by its name."""
+    """The blocks of templates/NAME that base.html does not have: name -> HTML."""
     template = templates.get_template(name)
     filled_context = template.new_context(dict(context))
     return {part: "".join(block(filled_context)) for part, block in template.blocks.items() if part not in PAGE}
 
 
 class NoPage(Exception):
-    """Somebody is shown why there is no page for them; `logged` says it in the log, where it is worth a line."""
+    """There is no page for a request, and the reader sees why. If `log_line` is not empty, it goes to the log."""
 
-    def __init__(self, title: str, why: str, status: int = HTTPStatus.NOT_FOUND, logged: str = "") -> None:
+    def __init__(self, title: str, why: str, status: int = HTTPStatus.NOT_FOUND, log_line: str = "") -> None:
         super().__init__(why)
-        self.title, self.status, self.logged = title, status, logged
+        self.title, self.status, self.log_line = title, status, log_line
 
 
-async def refused(request: Request, error: Exception) -> Response:
+async def show_refusal(request: Request, error: Exception) -> Response:
     """The page for NoPage."""
     assert isinstance(error, NoPage)
-    if error.logged:
-        log.warning("refused: %s, from %s", error.logged, address(request.scope))
-    return refusal(request, error.title, str(error), error.status)
+    if error.log_line:
+        log.warning("refused: %s, from %s", error.log_line, address(request.scope))
+    return refusal_page(request, error.title, str(error), error.status)
 
 
-def refusal(request: Request, title: str, why: str, status: int = HTTPStatus.NOT_FOUND) -> Response:
-    """A page that says why there is none."""
+def refusal_page(request: Request, title: str, why: str, status: int = HTTPStatus.NOT_FOUND) -> Response:
+    """The page that gives the reason of a refusal."""
     return render(request, "refusal.html", status, title=title, why=why)
 
 
 def parse_form(body: str) -> Sent:
-    """The fields of a form, with \\n as the end of lines and without control characters."""
+    """The fields of a form, with \\n at line ends and without control characters."""
     pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=2000)
     return Sent([(name, UNTYPED.sub("", value.replace("\r\n", "\n"))) for name, value in pairs])
 
 
 async def read_form(request: Request) -> Sent:
-    """What a form has sent. Raises HTTPException for what cannot be read, is too much, or comes too slowly."""
+    """The fields of a form. Raises HTTPException for a form that cannot be read, is too long or comes too slowly."""
     try:
         return parse_form((await request.body()).decode())
     except ValueError:
@@ -117,7 +120,10 @@ async def read_form(request: Request) -> Sent:
 
 
 def by_script(request: Request) -> bool:
-    """Whether hall.js asks, which shows the reply itself; a browser alone is sent on to a page, so that reloading repeats nothing."""
+    """Whether hall.js sends the request and shows the reply.
+
+    Without scripts, forms end in a redirect, so that reloads repeat nothing.
+    """
     return "x-hall" in request.headers
 
 
@@ -139,67 +145,67 @@ def live(
     name: str,
     title: str,
     draw: Callable[[], Mapping[str, Any]],
-    watching: set[Callable[[], object]],
-    still: Mapping[str, Any] = NONE,
+    watchers: set[Callable[[], object]],
+    frame: Mapping[str, Any] = NONE,
     status: int = 200,
-    presence: Callable[[int], object] = lambda opened: None,
-    **told: str,
+    presence: Callable[[int], object] = lambda change: None,
+    **stream_query: str,
 ) -> Response:
-    """A page of templates/NAME, whose own blocks are kept up to date, and at its second address (`routes_of`) what keeps them so.
+    """A page of templates/NAME that stays up to date; at its second address (`routes_of`) the stream of its changes.
 
-    Each block is in an element of its name (`data-part`), filled in with what `draw` gives, and nothing else; all around with `still`,
-    too. `watching` are told of changes, `presence` of a page that is kept up to date from now on (1), or no longer (-1). `told` is
-    for the second address alone.
+    Each block of the template lies in an element with its name (`data-part`) and gets only the context of `draw`. The
+    rest of the page also gets `frame`. `watchers` are called at changes. `presence` is called when the stream opens
+    (1) and closes (-1). `stream_query` goes into the second address.
     """
     if streams(request):
-        return _stream(request, lambda: parts_of(name, draw()), watching, presence)
-    context, url = draw(), request.url.include_query_params(**told)
+        return _stream(request, lambda: parts_of(name, draw()), watchers, presence)
+    context, url = draw(), request.url.include_query_params(**stream_query)
     at, seen = f"{url.path.rstrip('/')}{EVENTS}?{url.query}", digest(parts_of(name, context))
-    return render(request, name, status, title=title, live=at, seen=seen, **{**still, **context})
+    return render(request, name, status, title=title, live=at, seen=seen, **{**frame, **context})
 
 
 def routes_of(path: str, page: Callable[[Request], Awaitable[Response]], *methods: str) -> list[Route]:
-    """The two addresses of a page that is `live`."""
+    """The two addresses of a `live` page."""
     return [Route(path, page, methods=["GET", *methods]), Route(f"{path.rstrip('/')}{EVENTS}", page)]
 
 
 def streams(request: Request) -> bool:
-    """Whether a request is for the events of a page, not for the page itself."""
+    """Whether a request is for the stream of a page, not for the page itself."""
     return request.url.path.endswith(EVENTS)
 
 
 def _stream(
-    request: Request, draw: Callable[[], Parts], watching: set[Callable[[], object]], presence: Callable[[int], object]
+    request: Request, draw: Callable[[], Parts], watchers: set[Callable[[], object]], presence: Callable[[int], object]
 ) -> Response:
-    """Server-sent events: `parts` that have changed since they were last sent, and `ping`."""
-    again = "last-event-id" in request.headers  # it may show what a form brought since then: it is sent everything
+    """Server-sent events: `parts` with the parts that have changed, and `ping`."""
+    again = "last-event-id" in request.headers  # the page may show a form's reply since then: it gets all parts
     seen = "" if again else request.query_params.get("seen", "")
 
     async def events() -> AsyncIterator[str]:
-        changed = asyncio.Event()
-        changed.set()
-        watching.add(changed.set)
-        request.app.state.streams.add(changed.set)
+        news_event = asyncio.Event()
+        news_event.set()
+        watchers.add(news_event.set)
+        request.app.state.streams.add(news_event.set)
         sent_parts: dict[str, str] = {}
         last, stopping = seen, request.app.state.stopping
         presence(1)
         try:
-            yield "retry: 1000\nid: here\n\n"  # with an id, a browser that connects again says so
+            yield "retry: 1000\nid: here\n\n"  # with an id, a browser that connects again sends it back
             while not stopping.is_set():
                 try:
                     async with asyncio.timeout(PING):
-                        await changed.wait()
+                        await news_event.wait()
                 except TimeoutError:
                     yield "event: ping\ndata:\n\n"
                     continue
                 await asyncio.sleep(0 if stopping.is_set() else SOON)
-                changed.clear()
+                news_event.clear()
                 at = time_ns() // 1000
                 try:
                     parts = dict(draw())
                 except Exception:
                     log.exception("a page could not be drawn: it is drawn again in %d seconds", AGAIN)
-                    asyncio.get_running_loop().call_later(AGAIN, changed.set)
+                    asyncio.get_running_loop().call_later(AGAIN, news_event.set)
                     continue
                 now = digest(parts)
                 news = (
@@ -209,8 +215,8 @@ def _stream(
                 if news:
                     yield f"event: parts\nid: {now}\ndata: {json.dumps({'at': at, 'parts': news})}\n\n"
         finally:
-            watching.discard(changed.set)
-            request.app.state.streams.discard(changed.set)
+            watchers.discard(news_event.set)
+            request.app.state.streams.discard(news_event.set)
             presence(-1)
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -220,8 +226,8 @@ def _stream(
 # --- files
 
 
-FILES = {each.name: sha256(each.read_bytes()).hexdigest()[:12] for each in (HERE / "static").iterdir()}
-"""Name -> what changes in its address when the file does."""
+FILES = {path.name: sha256(path.read_bytes()).hexdigest()[:12] for path in (HERE / "static").iterdir()}
+"""Name of a static file -> hash of its content, which is part of its address."""
 FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 

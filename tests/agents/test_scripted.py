@@ -251,7 +251,7 @@ def test_the_papers_tft_is_best_reply_to_last_and_says_so():
 @pytest.mark.parametrize("name", ["srep", "pp", "mf", "ap"])
 def test_a_name_of_the_papers_says_that_it_is_one_and_what_it_does(name):
     said = describe_file("agent", name)
-    assert said.startswith("The counterfactual paper's name") and len(said) > 60
+    assert said.startswith(f"The counterfactual paper's {name.upper()}") and len(said) > 60
 
 
 @pytest.mark.parametrize("name", names("agent"))

@@ -15,7 +15,7 @@ from agon.games.tables import games_table
 from agon.scores import all_metrics, scores
 from agon.turns import mark_partial, read, read_games, tidy, typed
 from agon_design.compare import _counts, compare, rate
-from agon_design.differences import DRAWN
+from agon_design.permutation import DRAWN
 from agon_design.power import variances
 from agon_design.words import explain_condition
 
@@ -38,6 +38,12 @@ def test_what_is_left_out_and_what_was_void_is_said():
     told = str(found)
     assert "2 of 7 matches of cot in no stratum that another has" in told
     assert "in 1 match two of the conditions sit at the table" in told and "cot: 7 matches, 28 answers, 1 void" in told
+
+
+def test_an_opponent_that_is_not_compared_is_no_condition_at_the_table():
+    rows = [(agent, "uniform", own, "CCCC") for agent in ("zs", "cot") for own in ("CCDD", "CDDD")]
+    found = str(compare(together(*rows), TABLE, "cooperation_rate", "agent", within=["opponent"]))
+    assert "zs" in found and "two of the conditions sit at the table" not in found
 
 
 def test_conditions_without_a_metric_are_named():
@@ -237,13 +243,13 @@ def test_what_cannot_be_compared_is_said_in_a_line(metric, by, said):
         ("points", "agent:zs,cot", ["match"], "match tells every match from all others"),
         ("points", "agent:zs,cot", ["game", "agent"], "agent is what is compared"),
         ("points", "agent:zs,cot", ["condition"], "a column 'condition', which the result has too"),
-        ("points", "agent:zs,cot", ["both"], "a column 'both', which the result has too"),
+        ("points", "agent:zs,cot", ["beside"], "a column 'beside', which the result has too"),
         ("points", "agent:zs,cot", ["points"], "a column 'points', which the result has too"),
         ([], "agent:zs,cot", (), "say by which metric"),
     ],
 )
 def test_what_is_asked_for_wrongly_is_said_in_a_line(metrics, by, within, said):
-    own = PLAYED.assign(condition="a", both="b", points="c")
+    own = PLAYED.assign(condition="a", beside="b", points="c")
     with pytest.raises(AgonError, match=said):
         compare(own, TABLE, metrics, by, within=within)
 

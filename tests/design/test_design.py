@@ -19,9 +19,9 @@ def planned(repetitions=5, seats=(("zs", "cot"), ("tit_for_tat", "grim", "unifor
     return plan({"name": "planned", "repetitions": repetitions, "pairings": [pairing]})
 
 
-def varying(**variance):
-    """Recorded variances of points by opponent."""
-    rows = [{"agent": "any", "opponent": each, "df": 30, "variance": value} for each, value in variance.items()]
+def varying(df=10**8, **variance):
+    """Recorded variances of points by opponent; they are known well unless it says otherwise."""
+    rows = [{"agent": "any", "opponent": each, "df": df, "variance": value} for each, value in variance.items()]
     return pd.DataFrame(rows).assign(game="pd", variant="default")
 
 
@@ -45,8 +45,14 @@ def test_agents_are_compared_within_models_and_models_within_agents():
 def test_cells_have_variances_of_like_records_or_assumed_ones():
     known = varying(grim=4.0, uniform=100.0)
     cells = design(planned(), known).cells.set_index(["agent", "opponent"])
-    assert cells.variance["zs", "grim"] == 4.0 and cells.basis["zs", "grim"] == "game variant opponent"
-    assert cells.variance["zs", "tit_for_tat"] == 52.0 and cells.basis["zs", "tit_for_tat"] == "game variant"
+    assert (
+        cells.variance["zs", "grim"] == pytest.approx(4, rel=1e-3)
+        and cells.basis["zs", "grim"] == "game variant opponent"
+    )
+    assert (
+        cells.variance["zs", "tit_for_tat"] == pytest.approx(52, rel=1e-3)
+        and cells.basis["zs", "tit_for_tat"] == "game variant"
+    )
     assert set(design(planned(), known.assign(game="rps"), 2.0).cells.basis) == {"assumed"}
     assert set(design(planned(), known.assign(df=1)).cells.basis) == {"assumed"}  # too few to be believed
 
@@ -60,6 +66,17 @@ def test_the_smallest_difference_is_found_in_80_percent_of_experiments():
         cells = [(dice.normal(0, each, 4), dice.normal(least, each, 4)) for each in spreads.values()]
         found.append(estimate(cells, alike=True).low > 0)
     assert np.mean(found) == pytest.approx(POWER, abs=0.06)
+
+
+def test_a_spread_known_from_few_matches_counts_with_its_upper_limit():
+    dice, df = np.random.default_rng(2), 10
+    rows = [
+        design(planned(5, (("zs", "cot"), ("uniform",))), varying(df, uniform=variance)).comparisons().iloc[0]
+        for variance in dice.chisquare(df, 80) / df
+    ]
+    enough = [row.detectable >= detectable((2 / 5) ** 0.5, 8) for row in rows]  # as the true spread takes
+    assert np.mean(enough) == pytest.approx(0.8, abs=0.12) and {row.df for row in rows} == {df}
+    assert np.isnan(design(planned(), None).comparisons().df).all(), "an assumed spread has none"
 
 
 @pytest.mark.parametrize("wanted", [0.5, 2.0, 7.0])

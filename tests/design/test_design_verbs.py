@@ -84,6 +84,23 @@ def test_a_question_that_the_matches_cannot_decide_is_not_registered(project):
     assert run.returncode == 1 and "the two share no cell" in run.stderr
 
 
+@pytest.mark.parametrize(
+    ("parameters", "reasons"),
+    [
+        ({"temperature": 0.0}, "answers at temperature 0"),
+        ({"extra": {"seed": 7}}, "always has the same seed"),
+        ({"temperature": 0, "seed": 0}, "answers at temperature 0 and always has the same seed"),
+        ({"temperature": 1.0}, None),
+    ],
+)
+def test_repetitions_that_are_copies_are_warned_of(project, parameters, reasons):
+    project.experiment("said", 3, seats=SEATS)
+    project.model("http://127.0.0.1:9", parameters={"max_tokens": 100} | parameters)
+    registered = done(project.run("register", "experiment=said", written(project, FILE + UNTIL)))
+    assert (f"note: server {reasons}: repetitions" in registered) == (reasons is not None)
+    assert ("may decide too soon" in project.run("record-until", "experiment=said").stdout) == (reasons is not None)
+
+
 def test_however_often_it_is_killed_it_decides_the_same(project, tmp_path):
     dice, kills = Random(), 0
     undisturbed = Project(tmp_path / "undisturbed")
@@ -125,7 +142,7 @@ def test_a_plan_says_what_it_can_decide(project):
     project.experiment("planned", 5, seats=(("zs", "cot"), ("uniform",)))
     project.model("http://127.0.0.1:9")
     said = done(project.run("power", "experiment=planned", "--sd=3", "--detect=2", "budget.usd=1"))
-    assert "points; spread 3, assumed" in said and re.search(r"^pd +default +agent +1 +1 +5 +3 +6\.\d", said, re.M)
+    assert "points; spread 3, assumed" in said and re.search(r"^pd +default +agent +1 +1 +5 +3 +- +6\.\d", said, re.M)
     assert re.search(r"a difference of 2 in each of these takes \d+ matches of each of 2 kinds: about [\d.]+ USD", said)
     assert re.search(r"^1 USD: \d+ matches, [\d.]+ USD, detect [\d.]+ by agent$", said, re.M)
     wrong = project.run("power", "experiment=planned", "--detect=0")
@@ -138,7 +155,7 @@ def test_a_budget_decides_what_it_can_pay_for(project):
     words = ("power", "experiment=planned", "--sd=4", "--detect=2")
     said, poor = (done(project.run(*words, f"budget.usd={usd}")) for usd in (50, 1))
     assert "1 USD are not two matches of each kind, which cost about" in poor
-    assert re.search(r"^pd +default +agent +1 +2 +6 +4 +\d", said, re.M)
+    assert re.search(r"^pd +default +agent +1 +2 +6 +4 +- +\d", said, re.M)
     usd = re.search(r"takes \d+ matches of each of 4 kinds: about ([\d.,]+) USD \(server", said)[1]
     [(spent, least)] = re.findall(r"^50 USD: [\d,]+ matches, ([\d.]+) USD, detect ([\d.]+) by agent", said, re.M)
     assert float(spent) <= 50 and (float(least) > 2) == (float(usd.replace(",", "")) > 50)

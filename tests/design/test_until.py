@@ -32,6 +32,12 @@ def test_who_looks_after_every_value_is_seldom_wrong(world):
     assert wrong <= 0.05 + 2 * (0.05 * 0.95 / 400) ** 0.5
 
 
+def test_copies_of_a_match_decide_what_is_not_so():
+    dice = np.random.default_rng(1)
+    copies = [np.repeat(dice.choice([-1.0, 1.0], 30), 10) for _ in range(40)]  # no difference, ten copies of each match
+    assert np.mean([decide_sign(values).sign != 0 for values in copies]) > 0.5, "so record-until warns of copies"
+
+
 def test_capital_is_a_mixture_of_bets_reckoned_one_by_one():
     values = np.array([0.5, -0.25, 0.75])
     bets = np.geomspace(0.01, 0.98, 16)

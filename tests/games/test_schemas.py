@@ -18,7 +18,6 @@ from agon.agents.reads import Called
 from agon.games.rating.game import Ratings
 from agon.games.schemas import (
     answer_schema,
-    calling,
     describe_schema,
     find_mismatch,
     keys,
@@ -26,6 +25,7 @@ from agon.games.schemas import (
     read_answer,
     read_call,
     write_answer,
+    write_call,
 )
 from agon.games.spaces import Choice, Form, Number, Offer, Text
 from agon.loop import start_match
@@ -289,7 +289,7 @@ def test_whatever_fits_a_tool_is_read_as_a_legal_call_of_it(data):
     tools = Called().asked(space)["tools"]
     name = data.draw(st.sampled_from(sorted(tools)))
     given = data.draw(fitting(tools[name]))
-    reading = read_call(calling("So.", name, json.dumps(given)), space)
+    reading = read_call(write_call("So.", name, json.dumps(given)), space)
     assert fits(given, tools[name]) and reading.fault == "" and reading.action in space
     assert name.startswith(reading.action["tool"]) and reading.action["tool"] in space.tools
     assert reading.note == f"So.\n{given['thought']}".strip()
@@ -299,8 +299,8 @@ def test_what_is_no_call_of_one_tool_is_refused_in_words():
     space = next(space for space in met("tradecraft") if "craft_done" in space.tools)
     for text, fault in [
         ("I would rather talk.", "no tool is called; there are item_info, "),
-        (calling("", "fly", {}), "it is none of the "),
-        (calling("", "craft_done", {"times": 1}), "it is none of the "),
+        (write_call("", "fly", {}), "it is none of the "),
+        (write_call("", "craft_done", {"times": 1}), "it is none of the "),
         ("craft_done({})\ncraft_done({})", "no tool is called"),
     ]:
         reading = read_call(text, space)

@@ -2,17 +2,13 @@
 
 
 def over(values):
-    """Makes a test of a check with one argument: all `values` are checked, and the failures are collected."""
+    """Makes a test of a check with one argument. It checks all `values`, and each failure is reported."""
 
     def decorate(check):
-        def test():
-            faults = []
+        def test(subtests):
             for value in values:
-                try:
+                with subtests.test(str(value)[:60]):
                     check(value)
-                except AssertionError as error:
-                    faults.append(f"{str(value)[:60]}: {error}")
-            assert values and not faults, "\n".join(faults)
 
         test.__doc__ = check.__doc__
         return test

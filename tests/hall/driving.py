@@ -37,7 +37,7 @@ from agon_hall.people import consent
 from agon_hall.seat import seat_context
 from agon_hall.seating import PEOPLE
 from agon_hall.server import Server as Serving
-from agon_hall.server import listening
+from agon_hall.server import open_socket
 from agon_hall.store import Store, TableRow
 from agon_hall.table import lists_to_tuples
 from agon_hall.tables import Hall
@@ -186,7 +186,7 @@ async def settled(place):
     """Returns when nothing happens at a table before somebody answers."""
     for _ in range(LONG * 200 if place.models else 2000):
         await asyncio.sleep(0)
-        open_ = [each for each in place.questions.values() if not each.answered.done()]
+        open_ = [each for each in place.questions.values() if not each.future.done()]
         if place.status != "playing" or (open_ and len(open_) == len(place.questions)):
             await asyncio.sleep(0)
             return
@@ -308,7 +308,7 @@ class Server:
 
     def key(self, what, row, seat=None):
         """The key of a seat or a host."""
-        return Keys(self.folder / "secret").of(what, row.id, seat)
+        return Keys(self.folder / "secret").key_of(what, row.id, seat)
 
     def link(self, what, row, seat=None):
         """The link of a seat, of a host, or of who watches."""
@@ -614,11 +614,11 @@ async def serving(tmp_path, **more):
     async with hall(tmp_path) as made:
         place = made.open("pd", [PERSON] * 2)
         place.sit(1, "Bo")
-        server = Serving(made, listening(), **more)
+        server = Serving(made, open_socket(), **more)
         running = asyncio.create_task(server.run_here())
         try:
             await comes(lambda: server.started, "a server")
-            yield place, f"/seat?key={made.keys.of('seat', place.id, 0)}", made, server.port
+            yield place, f"/seat?key={made.keys.key_of('seat', place.id, 0)}", made, server.port
         finally:
             server.end()
             await running

@@ -76,7 +76,7 @@ def test_a_model_that_is_given_no_aid_is_asked_as_ever():
     assert asked() == asked(aids=[]) and "To help you" not in str(asked())
 
 
-def test_a_model_is_told_an_aid_when_it_is_new():
+def test_a_model_is_told_an_aid_when_it_is_new_and_only_once():
     table = "you play cooperation | you 4, the other 4"
     said = [message.text for message in asked(aids=["payoffs"])[-1] if message.role == "user"]
     assert [table in each for each in said] == [True, False, False]
@@ -87,8 +87,6 @@ def test_a_model_is_told_an_aid_when_it_is_new():
     counted = [message.text for message in asked(aids=["rounds"])[-1] if message.role == "user"]
     assert ["of 3" in each for each in counted] == [True] * 3
 
-
-def test_what_was_answered_wrongly_is_no_reason_to_tell_an_aid_again():
     questions = asked("I do not know.", "[move] cooperation", rounds=1, aids=["payoffs"])[-1]
     assert sum("# To help you" in message.text for message in questions) == 1
 

@@ -77,7 +77,7 @@ class Raters:
                 made = Sheet(games, name, folder, dimensions or raters.STUDIED)
                 self.desk._sheets[name, LOGS] = made
         routes = [*web.routes, *family_pages.routes({"annotate": self.desk})]
-        app = Starlette(routes=routes, exception_handlers={web.NoPage: web.refused})
+        app = Starlette(routes=routes, exception_handlers={web.NoPage: web.show_refusal})
         app.state.links = ()
         self.client = TestClient(app)
 
@@ -146,6 +146,10 @@ def test_a_link_opens_its_owners_page_and_nothing_else(tmp_path):
         )
         assert hall.client.post(f"/annotate?key={key}", data={"at": "0", "go": "save"}).status_code == 403
     assert not list(tmp_path.glob("*.csv"))
+    ann = hall.at("ann").fill()
+    ann.filled |= {"who": "bob", "rater": "human:bob", "key": hall.keys["bob"], "name": "bob"}
+    ann.press()
+    assert set(annotations(*tmp_path.glob("*.csv")).rater) == {"human:ann"} and not (tmp_path / "bob.csv").exists()
 
 
 def test_beside_a_password_a_raters_link_opens_one_page_alone(tmp_path):
@@ -168,14 +172,6 @@ def test_beside_a_password_a_raters_link_opens_one_page_alone(tmp_path):
         made.store.close()
 
 
-def test_nobody_can_be_another(tmp_path):
-    hall = Raters(tmp_path)
-    ann = hall.at("ann").fill()
-    ann.filled |= {"who": "bob", "rater": "human:bob", "key": hall.keys["bob"], "name": "bob"}
-    ann.press()
-    assert set(annotations(*tmp_path.glob("*.csv")).rater) == {"human:ann"} and not (tmp_path / "bob.csv").exists()
-
-
 def test_of_a_key_only_a_hash_is_kept_and_it_is_void_after_its_day(tmp_path):
     hall = Raters(tmp_path)
     kept = (tmp_path / "raters.json").read_text()
@@ -190,6 +186,7 @@ def test_of_a_key_only_a_hash_is_kept_and_it_is_void_after_its_day(tmp_path):
 def test_a_new_link_voids_the_old_one_and_answers_stay(tmp_path):
     hall = Raters(tmp_path)
     hall.at("ann").fill().press()
+    assert [far.partition(";")[0] for _, far in hall.desk.progress()] == ["1 of 8 turns", "0 of 8 turns"]
     with pytest.raises(AgonError, match="ann has a link already"):
         raters.admit(tmp_path, ["ann"], LOGS, 30)
     old, new = hall.keys["ann"], raters.admit(tmp_path, ["ann"], LOGS, 30, True)["ann"]
@@ -219,30 +216,16 @@ def test_the_command_says_each_link_once_and_refuses_in_a_line(tmp_path, capsys)
     assert main(["make-raters", "--names=,", f"--folder={tmp_path}"]) == 1
 
 
-@pytest.mark.parametrize("name", ["../x", "", "a b", "x" * 41])
-def test_a_name_that_cannot_be_a_file_is_refused(tmp_path, name):
-    with pytest.raises(AgonError, match="is no name for a file"):
-        raters.admit(tmp_path, [name], LOGS, 30)
+def test_names_that_are_no_files_and_absent_logs_are_refused(tmp_path, subtests):
+    for name in ("../x", "", "a b", "x" * 41):
+        with subtests.test(name), pytest.raises(AgonError, match="is no name for a file"):
+            raters.admit(tmp_path, [name], LOGS, 30)
+    with pytest.raises(AgonError, match="there are no settings in nowhere"):
+        raters.admit(tmp_path, ["ann"], "nowhere", 30)
     assert not list(tmp_path.iterdir())
 
 
-def test_logs_that_are_not_there_are_said_to_be_missing(tmp_path):
-    with pytest.raises(AgonError, match="there are no settings in nowhere"):
-        raters.admit(tmp_path, ["ann"], "nowhere", 30)
-
-
-def test_the_experimenter_sees_how_far_everybody_is(tmp_path):
-    hall = Raters(tmp_path)
-    hall.at("ann").fill().press()
-    assert [far.partition(";")[0] for _, far in hall.desk.progress()] == ["1 of 8 turns", "0 of 8 turns"]
-
-
 # --- answers
-
-
-def test_nothing_is_answered_by_itself(tmp_path):
-    page = Raters(tmp_path).at().page
-    assert len(page.options) == 10 and not set(page.options) & set(page.fields)
 
 
 def test_answers_are_kept_before_the_next_turn_is_shown(tmp_path):
@@ -251,6 +234,7 @@ def test_answers_are_kept_before_the_next_turn_is_shown(tmp_path):
     ann.press()
     kept = annotations(tmp_path / "ann.csv")
     assert "Turn 2 of 8" in ann.text and "1 of 8 are answered" in ann.text
+    assert set(parse_qs(urlsplit(ann.url).query)) == {"key", "turn"}  # nothing else is in the address
     assert len(kept) == 2 * (2 + 3) and set(kept.why) == {"because"} and set(kept["view"]) == {"blind"}
     assert set(kept[kept.aspect == ""].value) == {0.3} and set(kept[kept.aspect != ""].value) == {1.0}
 
@@ -260,26 +244,28 @@ def test_no_and_zero_are_answers(tmp_path):
     assert "Turn 2 of 8" in ann.text and set(annotations(tmp_path / "ann.csv").value) == {0.0}
 
 
-@pytest.mark.parametrize("missing", [1, 5, 10])
-def test_a_missing_answer_is_refused_and_nothing_typed_is_lost(tmp_path, missing):
-    ann = Raters(tmp_path).at().fill(but=missing)
-    ann.filled["why"] = "because"
-    before = dict(ann.filled)
-    ann.press()
-    [said] = ann.page.alerts
-    assert "Not saved yet" in said and said.count('<a href="#q-0/') == min(missing, 5) and ann.status == 422
-    assert ann.filled == before and not (tmp_path / "ann.csv").exists()
-    ann.fill().press()
-    assert "Turn 2 of 8" in ann.text and not ann.page.alerts and len(annotations(tmp_path / "ann.csv")) == 10
+def test_a_missing_answer_is_refused_and_nothing_typed_is_lost(tmp_path, subtests):
+    for missing in (1, 10):
+        with subtests.test(missing=missing):
+            folder = tmp_path / str(missing)
+            ann = Raters(folder).at().fill(but=missing)
+            ann.filled["why"] = "because"
+            before = dict(ann.filled)
+            ann.press()
+            [alert] = ann.page.alerts
+            assert "Not saved yet" in alert and alert.count('<a href="#q-0/') == min(missing, 5) and ann.status == 422
+            assert ann.filled == before and not (folder / "ann.csv").exists()
+            ann.fill().press()
+            assert "Turn 2 of 8" in ann.text and not ann.page.alerts and len(annotations(folder / "ann.csv")) == 10
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [("0/persuasion", "nan"), ("0/persuasion", "1.1"), ("0/theory_of_mind/first", "maybe")]
-)
-def test_what_is_no_answer_is_none(tmp_path, key, value):
-    ann = Raters(tmp_path).at().fill()
-    ann.filled[key] = value
-    assert "Please answer" in ann.press().page.alerts[0] and not (tmp_path / "ann.csv").exists()
+def test_an_answer_out_of_range_is_refused(tmp_path, subtests):
+    values = [("0/persuasion", "nan"), ("0/persuasion", "1.1"), ("0/theory_of_mind/first", "maybe")]
+    for key, value in values:
+        with subtests.test(key, value=value):
+            ann = Raters(tmp_path / value).at().fill()
+            ann.filled[key] = value
+            assert "Please answer" in ann.press().page.alerts[0] and not (tmp_path / value / "ann.csv").exists()
 
 
 def test_a_reason_that_is_too_long_is_refused_and_stays(tmp_path):
@@ -307,11 +293,13 @@ def test_an_answer_that_cannot_be_written_is_not_lost(tmp_path, monkeypatch):
     assert "Turn 2 of 8" in ann.press().text and len(annotations(tmp_path / "ann.csv")) == 10
 
 
-@pytest.mark.parametrize("at", ["-1", "8", "x", "٣", ""])
-def test_a_page_that_is_none_is_refused(tmp_path, at):
-    ann = Raters(tmp_path).at().fill()
-    ann.filled["at"] = at
-    assert ann.press().status == 409 and not (tmp_path / "ann.csv").exists()
+def test_a_page_that_does_not_exist_is_refused(tmp_path, subtests):
+    hall = Raters(tmp_path)
+    for at in ("-1", "8", "x", "٣", ""):
+        with subtests.test(at):
+            ann = hall.at().fill()
+            ann.filled["at"] = at
+            assert ann.press().status == 409 and not (tmp_path / "ann.csv").exists()
 
 
 # --- again
@@ -324,15 +312,6 @@ def test_no_turn_is_seen_or_judged_before_those_before_it(tmp_path):
     ann = hall.at().fill()
     ann.filled["turn_at"] = ann.filled["at"] = "1"
     assert ann.press().status == 409 and not (tmp_path / "ann.csv").exists() and not hall.desk._drafts("ann")
-
-
-def test_a_page_goes_on_where_it_was_left(tmp_path):
-    hall = Raters(tmp_path)
-    first = hall.at()
-    for _ in range(3):
-        first.fill().press()
-    again = hall.at()
-    assert "Turn 4 of 8" in again.text and "3 of 8 are answered" in again.text
 
 
 def test_back_discards_nothing(tmp_path):
@@ -361,23 +340,20 @@ def test_what_is_filled_in_is_a_draft_before_it_is_saved(tmp_path):
     assert not hall.desk._drafts("ann")
 
 
-def test_earlier_answers_are_seen_and_changed(tmp_path):
+def test_earlier_answers_are_shown_as_they_are_and_can_be_changed(tmp_path):
     ann = Raters(tmp_path).at().fill("0.2").press().fill("0.4").press().press("Back").press("Back")
     assert "Turn 1 of 8" in ann.text and set(ann.filled.values()) == {"0", "0.2", "yes", ""} and "Saved." in ann.text
     ann.fill("0.9", "no").press()
     kept = annotations(tmp_path / "ann.csv")
     assert "Turn 3 of 8" in ann.text and len(kept) == 20 and sorted(set(kept.value)) == [0.0, 0.4, 0.9, 1.0]
-
-
-def test_a_score_between_the_steps_is_shown_as_it_was_given_and_stays(tmp_path):
-    games = shuffled(logs(LOGS))
-    sheet = Sheet(games, "ann", tmp_path, raters.STUDIED)
-    own = {"persuasion": 0.25, "adaptability": 1, "theory_of_mind": (False, True, False)}
-    sheet.rate(sheet.pages[0], dict.fromkeys(games[0].seen.players, own))
-    ann = Raters(tmp_path).at(turn="1")
+    games, folder = shuffled(logs(LOGS)), tmp_path / "between"
+    sheet = Sheet(games, "ann", folder, raters.STUDIED)
+    scores = {"persuasion": 0.25, "adaptability": 1, "theory_of_mind": (False, True, False)}
+    sheet.rate(sheet.pages[0], dict.fromkeys(games[0].seen.players, scores))
+    ann = Raters(folder).at(turn="1")  # a score between the steps stays, too
     assert ann.filled["0/persuasion"] == "0.25" and ann.filled["0/adaptability"] == "1"
     ann.press()
-    assert len((tmp_path / "ann.csv").read_text().splitlines()) == 1 + 10
+    assert len((folder / "ann.csv").read_text().splitlines()) == 1 + 10
 
 
 def test_a_form_that_is_sent_twice_is_saved_once(tmp_path):
@@ -401,10 +377,14 @@ def test_two_tabs_lose_and_double_nothing(tmp_path):
     assert "Turn 3 of 8" in one.text and "Turn 3 of 8" in two.text
 
 
-def test_all_are_answered_in_the_end_and_can_still_be_changed(tmp_path):
+def test_a_page_goes_on_where_it_was_left_and_answers_can_be_changed(tmp_path):
     hall = Raters(tmp_path)
     ann = hall.at()
-    for _ in range(8):
+    for _ in range(3):
+        ann.fill().press()
+    ann = hall.at()
+    assert "Turn 4 of 8" in ann.text and "3 of 8 are answered" in ann.text
+    for _ in range(5):
         ann.fill().press()
     assert "All turns are answered" in ann.text and "All turns are answered" in hall.at().text
     last = hall.at(turn="8").fill("0.7").press()
@@ -465,13 +445,15 @@ def test_the_recorded_logs_are_sent_without_their_matches(tmp_path):
         ann.fill().press()
 
 
-@pytest.mark.parametrize("message", [HOSTILE, HOSTILE * 50, "</div></details>" * 3, "accept; decision: reject"])
-def test_what_players_wrote_is_text(tmp_path, message):
-    shown = Raters(tmp_path, [secret(message)]).at().page.html
-    assert "<script>" not in shown and "<img" not in shown and "\u202e" not in shown and "\u0007" not in shown
-    assert shown.count("</details>") == 2 and shown.count("<blockquote>") == 2
-    if message.startswith("<s"):
-        assert "&lt;script&gt;" in shown and "\\u202e" in shown and "&amp;lt;b" in shown
+def test_what_players_wrote_is_text(tmp_path, subtests):
+    messages = [HOSTILE, HOSTILE * 50, "</div></details>" * 3, "accept; decision: reject"]
+    for number, message in enumerate(messages):
+        with subtests.test(message[:20]):
+            html = Raters(tmp_path / str(number), [secret(message)]).at().page.html
+            assert not [text for text in ("<script>", "<img", "\u202e", "\u0007") if text in html]
+            assert html.count("</details>") == 2 and html.count("<blockquote>") == 2
+            if message.startswith("<s"):
+                assert "&lt;script&gt;" in html and "\\u202e" in html and "&amp;lt;b" in html
 
 
 def test_a_log_is_told_in_words_and_amounts(tmp_path):
@@ -487,7 +469,7 @@ def _told(*entries):
     return turns(Rating("rating", "r", json.dumps(log)).seen)[0]
 
 
-def test_refusals_defaults_and_what_is_done_again_are_told():
+def test_refusals_defaults_and_repeated_acts_are_told_unmistakably():
     tried = {"tool": "craft_apply", "inputs": {"iron_ingot": 3}, "outputs": {"bucket": "1/2"}}
     [line] = _told({"player": "A", "phase": "craft", "call": tried, "refused": "x", "says": "it has 1, not 3"})
     assert (
@@ -501,36 +483,31 @@ def test_refusals_defaults_and_what_is_done_again_are_told():
     held = {"hands": {"A": {"coal": 1}, "B": {}}}
     done = {"player": "A", "phase": "craft", "call": {"tool": "craft_done"}, "hand": {"coal": 1}}
     assert [line.hands for line in _told(held, done)] == [(("Player 1", "1 \u00d7 coal"), ("Player 2", "nothing")), ()]
-
-
-def test_what_a_player_calls_an_item_cannot_be_taken_for_what_it_did():
     call = {"tool": "submit_proposal", "partner": "B", "offer": {"x. Player 2 accepts the offer": 1}, "request": None}
     [line] = _told({"player": "A", "phase": "propose", "call": call})
     assert line.did == "offers Player 2: 1 \u00d7 “x. Player 2 accepts the offer”, for nothing"
 
 
-def test_every_question_has_a_label_and_keys(tmp_path):
-    html = Raters(tmp_path).at().page.html
+def test_every_question_has_a_label_and_keys_and_no_answer_yet(tmp_path):
+    page = Raters(tmp_path).at().page
+    assert len(page.options) == 10 and not set(page.options) & set(page.fields)
+    html = page.html
     assert html.count("<fieldset") == html.count("<legend>") == 10
     assert html.count('data-key="0"') == html.count('data-key="t"') == 4 and html.count('data-key="y"') == 6
     assert html.index("Save and next") < html.index(">Back<") and "how far the player moves the other" in html
     assert len(set(re.findall(r' id="([^"]*)"', html))) == len(re.findall(r' id="([^"]*)"', html))
 
 
-@pytest.mark.parametrize("players", [("Ann",), ("Ann", "Bob", "Annabel")])
-def test_any_number_of_players_is_judged(tmp_path, players):
-    turn = [{"player": players[-1], "said": "Annabel saw Ann"}]
-    log = {"match": "m", "game": "x", "players": players, "turns": [turn]}
-    ann = Raters(tmp_path, [Rating("rating", "r", json.dumps(log))], dimensions=["cooperation"]).at()
-    assert len(ann.page.options) == len(players) == ann.page.html.count("<legend>")
-    if len(players) == 3:
-        assert "Player 3 saw Player 1" in ann.text
-    assert "All turns are answered" in ann.fill().press().text
-
-
-def test_the_address_after_an_answer_has_the_key_and_the_turn_alone(tmp_path):
-    ann = Raters(tmp_path).at().fill().press()
-    assert set(parse_qs(urlsplit(ann.url).query)) == {"key", "turn"}
+def test_any_number_of_players_is_judged(tmp_path, subtests):
+    for players in (("Ann",), ("Ann", "Bob", "Annabel")):
+        with subtests.test(players):
+            turn = [{"player": players[-1], "said": "Annabel saw Ann"}]
+            log = {"match": "m", "game": "x", "players": players, "turns": [turn]}
+            game = Rating("rating", "r", json.dumps(log))
+            ann = Raters(tmp_path / players[-1], [game], dimensions=["cooperation"]).at()
+            assert len(ann.page.options) == len(players) == ann.page.html.count("<legend>")
+            assert ("Player 3 saw Player 1" in ann.text) == (len(players) == 3)
+            assert "All turns are answered" in ann.fill().press().text
 
 
 # --- in a browser

@@ -114,16 +114,15 @@ def test_only_pages_and_their_files_are_there(tmp_path, short):
     run(check())
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "localhost.evil.example", "localhost:1", "", "127.0.0.1.nip.io", "[::1]"]
-)
-def test_a_name_that_was_not_given_is_not_answered(tmp_path, short, host):
-    """Else a page elsewhere could have its own name lead here, and read everything."""
+def test_a_name_that_was_not_given_is_not_answered(tmp_path, short, subtests):
+    """Otherwise another site could point its own name at this server and read everything."""
 
     async def check():
         async with serving(tmp_path) as (_, path, _, port):
             assert (await asked(port, path)).status_code == 200
-            assert (await asked(port, path, Host=host)).status_code in (400, 421)
+            for host in ("evil.example", "localhost.evil.example", "localhost:1", "", "127.0.0.1.nip.io", "[::1]"):
+                with subtests.test(host):
+                    assert (await asked(port, path, Host=host)).status_code in (400, 421)
             assert (await raw(port, b"GET / HTTP/1.0\r\n\r\n")).startswith(b"HTTP/1.1 421")
 
     run(check())
@@ -161,43 +160,40 @@ def test_an_address_without_a_slash_is_no_page(tmp_path, short, caplog):
     assert "Traceback" not in caplog.text
 
 
-def test_pages_of_a_notebook_may_be_shown_in_a_frame(tmp_path, short):
-    async def check():
-        async with serving(tmp_path, framed=True) as (_, path, _, port):
-            headers = (await asked(port, path)).headers
-            assert "frame-ancestors *" in headers["Content-Security-Policy"] and "X-Frame-Options" not in headers
-
-    run(check())
-
-
 # --- how much can be asked for
 
 
-@pytest.mark.parametrize(
-    "half",
-    [
-        b"POST /login HTTP/1.1\r\nHost: localhost:%d\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 99\r\n\r\npass",
-        b"POST /login HTTP/1.1\r\nHost: localhost:%d\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
-        b"GET /login HTTP/1.1\r\nHost: localhost:%d\r\n\r\n",
-    ],
-)
-def test_a_request_is_not_waited_for_and_shuts_nobody_out_for_long(tmp_path, short, monkeypatch, half):
+POST = b"POST /login HTTP/1.1\r\nHost: localhost:%d\r\n"
+"""The start of a request; %d is the port."""
+UNFINISHED = {
+    "half a form": POST + b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 99\r\n\r\npass",
+    "half a chunk": POST + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab",
+    "a connection that stays open": b"GET /login HTTP/1.1\r\nHost: localhost:%d\r\n\r\n",
+}
+
+
+def test_a_request_is_not_waited_for_and_shuts_nobody_out_for_long(tmp_path, short, monkeypatch, subtests):
     for name, value in {"MOST": 16, "SLOW": 1.0}.items():
         monkeypatch.setattr(firewall, name, value)
     monkeypatch.setattr(server, "IDLE", 1)
 
+    async def crowded(port, request):
+        crowd = [await asyncio.open_connection("127.0.0.1", port) for _ in range(40)]
+        for _, writer in crowd:
+            with suppress(OSError):
+                writer.write(request.replace(b"%d", b"%d" % port))
+        for reader, writer in crowd:
+            with suppress(OSError):
+                await asyncio.wait_for(reader.read(), 60)
+            writer.close()
+        await asyncio.sleep(0.5)
+        assert (await asked(port, "/login")).status_code == 200
+
     async def check():
         async with serving(tmp_path, password=PASSWORD) as (_, _, _, port):
-            crowd = [await asyncio.open_connection("127.0.0.1", port) for _ in range(40)]
-            for _, writer in crowd:
-                with suppress(OSError):
-                    writer.write(half.replace(b"%d", b"%d" % port))
-            for reader, writer in crowd:
-                with suppress(OSError):
-                    await asyncio.wait_for(reader.read(), 60)
-                writer.close()
-            await asyncio.sleep(0.5)
-            assert (await asked(port, "/login")).status_code == 200
+            for name, request in UNFINISHED.items():
+                with subtests.test(name):
+                    await crowded(port, request)
 
     run(check())
 
@@ -221,26 +217,27 @@ def test_one_address_cannot_take_all_places(tmp_path, short, monkeypatch):
     run(check())
 
 
-@pytest.mark.parametrize(
-    "much",
-    [
-        b"GET / HTTP/1.1\r\nHost: localhost\r\nCookie: " + b"x" * 100_000,
-        b"GET /" + b"x" * 100_000,
-        b"POST /login HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: 1000000000\r\n\r\n",
-        b"POST /login HTTP/1.1\r\nHost: localhost:%d\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n",
-        b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 20_000,
-        b"\x16\x03\x01" + b"\xff" * 100_000,
-    ],
-)
-def test_a_request_has_a_length(tmp_path, short, monkeypatch, much):
+TOO_LONG = {
+    "a cookie": b"GET / HTTP/1.1\r\nHost: localhost\r\nCookie: " + b"x" * 100_000,
+    "an address": b"GET /" + b"x" * 100_000,
+    "a length": POST + b"Content-Length: 1000000000\r\n\r\n",
+    "a chunk": POST + b"Transfer-Encoding: chunked\r\n\r\nffffffff\r\n",
+    "many headers": b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 20_000,
+    "no HTTP": b"\x16\x03\x01" + b"\xff" * 100_000,
+}
+
+
+def test_a_request_has_a_length(tmp_path, short, monkeypatch, subtests):
     monkeypatch.setattr(server, "IDLE", 1)
     monkeypatch.setattr(firewall, "SLOW", 1.0)
 
     async def check():
         async with serving(tmp_path, password=PASSWORD) as (_, _, _, port):
-            with suppress(ConnectionError):
-                assert len(await raw(port, much.replace(b"%d", b"%d" % port), 60)) < 1500
-            assert (await asked(port, "/login")).status_code == 200
+            for name, request in TOO_LONG.items():
+                with subtests.test(name):
+                    with suppress(ConnectionError):
+                        assert len(await raw(port, request.replace(b"%d", b"%d" % port), 60)) < 1500
+                    assert (await asked(port, "/login")).status_code == 200
             body = "answer=" + "x" * (firewall.BODY + 1)
             assert (await asked(port, "/login", "POST", body, **FORM)).status_code == 413
             many = "&".join(f"a{each}=" for each in range(3000))
@@ -293,8 +290,8 @@ def test_what_is_no_form_of_a_page_changes_nothing(tmp_path, short, caplog):
                 assert (await asked(port, path, "POST", body, **FORM)).status_code in (303, 400, 422)
             assert (await asked(port, path, "POST", "{}", Content_Type="application/json")).status_code == 415
             assert (await asked(port, f"/watch?table={place.id}", "POST", "form=answer", **FORM)).status_code == 405
-            assert place.steps == 0 and not place.given and place.store.answer(place.id, 0, 0) is None
-            other = f"/seat?key={hall.keys.of('seat', place.id, 1)}"
+            assert place.steps == 0 and not place.last_answers and place.store.answer(place.id, 0, 0) is None
+            other = f"/seat?key={hall.keys.key_of('seat', place.id, 1)}"
             await asked(port, other, "POST", "form=sit&name=Mallory", **FORM)
             assert place.store.people(place.id)[1].name == "Bo"
 
@@ -337,17 +334,17 @@ def test_a_fault_tells_a_browser_no_more_than_that_there_was_one(tmp_path, short
 
 
 def test_guesses_are_counted_by_address_and_in_all(monkeypatch):
-    monkeypatch.setattr(Password, "_hashed", lambda self, password: password.encode())
+    monkeypatch.setattr(Password, "_digest", lambda self, password: password.encode())
 
     async def check():
         password, now = Password(PASSWORD), [1000.0]
         monkeypatch.setattr(access, "monotonic", lambda: now[0])
         for _ in range(20):
             assert not password.wait("a")
-            await password.entered(PASSWORD, "a")  # right ones cost nothing
+            await password.enter(PASSWORD, "a")  # right ones cost nothing
         guessed = 0
         while not password.wait("a"):
-            assert await password.entered("x", "a") is None
+            assert await password.enter("x", "a") is None
             guessed += 1
         assert 10 <= guessed <= 11
         assert 1 <= password.wait("a") <= 10 and not password.wait("b")
@@ -355,7 +352,7 @@ def test_guesses_are_counted_by_address_and_in_all(monkeypatch):
         assert not password.wait("a")
         for number in range(1000):
             if not password.wait(f"from {number}"):
-                await password.entered("x", f"from {number}")
+                await password.enter("x", f"from {number}")
                 guessed += 1
         assert guessed < 80 and password.wait("new")
         now[0] += 100
@@ -368,7 +365,7 @@ def test_a_password_is_asked_for_again_after_some_days(monkeypatch):
     async def check():
         password, now = Password(PASSWORD, days=2), [1000.0]
         monkeypatch.setattr(access, "monotonic", lambda: now[0])
-        token = await password.entered(PASSWORD, "a")
+        token = await password.enter(PASSWORD, "a")
         now[0] += 2 * 86400 - 1
         assert password.knows(token)
         now[0] += 1
@@ -377,12 +374,11 @@ def test_a_password_is_asked_for_again_after_some_days(monkeypatch):
     run(check())
 
 
-@pytest.mark.parametrize("password", ["", PASSWORD])
-def test_links_hold_for_some_days_and_then_say_whom_to_ask(tmp_path, short, caplog, password):
-    async def check():
-        async with serving(tmp_path, password=password) as (place, path, made, port):
+def test_links_hold_for_some_days_and_then_say_whom_to_ask(tmp_path, short, caplog, subtests):
+    async def check(password):
+        async with serving(tmp_path / (password or "open"), password=password) as (place, path, made, port):
             seat, watch = (path, path.replace("?", "/~events?")), f"/watch?table={place.id}"
-            host = f"/host?key={made.keys.of('host', place.id)}"
+            host = f"/host?key={made.keys.key_of('host', place.id)}"
             assert made.days == 30 and (await asked(port, path)).status_code == 200
             place.row = place.row._replace(made=place.row.made - 30 * 86400)
             for link in (*seat, *([watch] if password else [])):
@@ -401,7 +397,9 @@ def test_links_hold_for_some_days_and_then_say_whom_to_ask(tmp_path, short, capl
         log = caplog.text
         assert "a seat link that has expired, from 127.0.0.1" in log and path.rpartition(".")[2] not in log
 
-    run(check())
+    for password in ("", PASSWORD):
+        with subtests.test(password):
+            run(check(password))
 
 
 def test_a_password_is_slow_to_check_and_its_cookie_is_chance(tmp_path, short, monkeypatch):
@@ -446,26 +444,16 @@ def test_behind_a_proxy_it_is_the_proxy_that_is_believed(tmp_path, short):
     run(check())
 
 
-@pytest.mark.parametrize(
-    ("origins", "proxy"),
-    [(["agon.example.org"], False), (["localhost:1", "agon.example.org"], False), ([], True)],
-)
-def test_who_lets_others_connect_needs_a_password(tmp_path, monkeypatch, origins, proxy):
+def test_a_server_does_not_start_with_unsafe_or_wrong_settings(tmp_path, monkeypatch, subtests):
+    """Without a password for others, in a folder of the project, or with an origin that is not valid."""
     monkeypatch.delenv("AGON_PASSWORD", raising=False)
-    with pytest.raises(AgonError, match="AGON_PASSWORD"):
-        serve(tmp_path, "127.0.0.1", 1, origins, proxy, None, print)
-
-
-@pytest.mark.parametrize("folder", [ROOT, ROOT.parent, ROOT / "docs" / ".."])
-def test_the_projects_folder_is_not_the_halls(folder):
-    with pytest.raises(AgonError, match="folder of its own"):
-        serve(folder, "127.0.0.1", 1, [], False, None, print)
-
-
-@pytest.mark.parametrize("origins", [["a:b"], [""], ["a:1:2"], ["*"], ["http://a"]])
-def test_an_origin_that_is_none_is_told(tmp_path, origins):
-    with pytest.raises(AgonError, match="HOST:PORT"):
-        serve(tmp_path, "127.0.0.1", 1, origins, False, None, print)
+    cases = [(tmp_path, origins, False, "AGON_PASSWORD") for origins in (["a.example"], ["localhost:1", "a.example"])]
+    cases += [(tmp_path, [], True, "AGON_PASSWORD")]
+    cases += [(folder, [], False, "folder of its own") for folder in (ROOT, ROOT.parent, ROOT / "docs" / "..")]
+    cases += [(tmp_path, [origin], False, "HOST:PORT") for origin in ("a:b", "", "a:1:2", "*", "http://a")]
+    for folder, origins, proxy, why in cases:
+        with subtests.test(why, origins=origins), pytest.raises(AgonError, match=why):
+            serve(folder, "127.0.0.1", 1, origins, proxy, None, print)
 
 
 def test_a_name_goes_with_the_servers_port_and_with_none():
@@ -509,7 +497,7 @@ def test_a_table_is_made_once_however_often_its_form_is_sent(tmp_path, short):
 
 
 def test_who_speaks_first_is_asked_where_a_setting_has_openings():
-    assert [name for name in new_table.offered() if new_table.opens(name)] == [
+    assert [name for name in new_table.games_on_offer() if new_table.has_setting_openings(name)] == [
         "chameleon",
         "cost_sharing",
         "undercover",

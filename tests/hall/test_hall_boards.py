@@ -117,13 +117,17 @@ def states(game, script=answer, seed=4):
 
 
 @every_game
-def test_boards_of_seats_and_public_have_the_same_parts_throughout(name):
+def test_boards_have_the_same_parts_throughout_and_can_be_read_by_ear(name):
     game, boards = ALL[name], {}
     for state in states(game):
         for seat, view in everybody(game, state).items():
             fresh = parts(Scene(view, (2.5,) * game.seats, ("Ada", "Bo", "Cy")))
             assert list(boards.setdefault(seat, fresh)) == list(fresh)
-            Read("".join(fresh.values()))
+            html = "".join(fresh.values())
+            Read(html)
+            pictures = html.count("<svg") - html.count("aria-hidden")
+            assert pictures == html.count('<svg role="img" aria-label="') == html.count("<title>")
+            assert html.count("<table>") == html.count("<caption>") and "<th>" not in html
 
 
 @every_game
@@ -174,20 +178,6 @@ def test_what_only_a_seat_is_told_is_not_among_the_public_s_rules():
         assert "Your part" not in public and "cat" not in public.replace("indicat", "") and "Animals" not in public
 
 
-@every_game
-def test_every_picture_and_table_can_be_read_by_ear(name):
-    game = ALL[name]
-    for state in states(game):
-        for view in everybody(game, state).values():
-            html = html_of(view, (1.0,) * game.seats)
-            assert (
-                html.count("<svg") - html.count("aria-hidden")
-                == html.count('<svg role="img" aria-label="')
-                == html.count("<title>")
-            )
-            assert html.count("<table>") == html.count("<caption>") and "<th>" not in html
-
-
 # --- nothing hidden
 
 
@@ -211,11 +201,8 @@ def fixed(view, dice):
     return "a clue" if view.phase in ("clue", "guess") else any_legal(view, dice)
 
 
-def test_the_word_is_on_no_board_but_those_of_the_crowd():
+def test_a_secret_word_is_on_no_board_of_others():
     assert alike(chameleon("cat"), chameleon("dog"), (2, PUBLIC), fixed)
-
-
-def test_the_words_of_others_are_on_nobody_s_board():
     assert alike(undercover(spy_word="dog"), undercover(spy_word="owl"), (1, 2, PUBLIC), fixed)
     assert alike(undercover("cat"), undercover("owl"), (0, PUBLIC), fixed)
 
@@ -280,6 +267,8 @@ def test_rounds_are_paid_as_they_were_played():
     state = PD.start(None)
     for actions in (("cooperation", "defection"), ("defection", None)):
         state, _ = PD.step(state, dict(enumerate(actions)))
+    *_, last = states(RPS)
+    assert "All 24 rounds are played" in text_of(RPS.observe(last, 0))
     for seat in (0, 1):
         said = text_of(PD.observe(state, seat))
         assert (
@@ -361,26 +350,17 @@ def test_no_piece_of_a_hand_is_counted_twice_and_alternatives_are_seen():
     assert way({"c": 1}, {}) == ""
 
 
-def test_items_are_looked_up_without_a_call():
+def test_items_are_looked_up_on_the_board_without_a_call():
+    view = Table().view(0)
+    box, nothing = page_of(view.rules).ask(Scene(view), {})
+    _, answer = page_of(view.rules).ask(Scene(view), {box.key: "stick"})
+    assert nothing == "" and "out of 2 any of planks" in answer
     facts = Table().game.observe(Table().state, 0).rules
     assert "4 oak planks out of 1 any of oak logs" in Read(about_item(facts, "oak_planks")).text
     assert "there is no item" in about_item(facts, "oak_plank").lower() and "oak planks" in about_item(
         facts, "oak_plank"
     )
     assert "&lt;b&gt;" in about_item(facts, "<b>")
-
-
-def test_the_board_of_a_trading_match_answers_look_ups():
-    view = Table().view(0)
-    box, nothing = page_of(view.rules).ask(Scene(view), {})
-    _, found = page_of(view.rules).ask(Scene(view), {box.key: "stick"})
-    assert nothing == "" and "out of 2 any of planks" in found
-
-
-def test_a_rating_shows_the_log_and_the_public_nothing():
-    game = ALL["rating"]
-    state = game.start(None)
-    assert "Turn 1" in text_of(game.observe(state, 0)) and "Turn 1" not in text_of(game.watch(state))
 
 
 class Facts(NamedTuple):
@@ -457,7 +437,10 @@ def test_hostile_messages_are_text(text):
         assert drawn.count('class="long"') == (2 * (len(text) > 600) if view.seat in (0, 1) else 0)
 
 
-def test_hostile_logs_are_text():
+def test_a_rating_shows_its_log_as_text_and_nothing_to_the_public():
+    game = ALL["rating"]
+    state = game.start(None)
+    assert "Turn 1" in text_of(game.observe(state, 0)) and "Turn 1" not in text_of(game.watch(state))
     log = '{"match": "m", "game": "<b>", "players": ["<i>", "B"], "turns": [[{"player": "<i>", "says": "<script>", "\\u202e": [1, {}]}]]}'
     game = Rating("r", "x", log, full=True)
     drawn = html_of(game.observe(game.start(None), 0))
@@ -468,10 +451,12 @@ def test_hostile_logs_are_text():
 # --- how it looks
 
 
-def test_text_is_escaped_once_keeps_lines_and_shows_what_cannot_be_seen():
+def test_text_is_escaped_once_and_long_texts_scroll_in_a_box():
     assert look.text("<a>\n&\u202e") == "&lt;a&gt;<br>&amp;\\u202e"
     assert look.text(None) == "" and look.text(3) == "3"
     assert look.text("\u05d0") == "<bdi>\u05d0</bdi>"
+    assert 'class="long" tabindex="0"' in look.text("x" * 601) and 'class="long"' in look.text("\n" * 12)
+    assert "long" not in look.text("x" * 600)
 
 
 @given(st.text())
@@ -479,24 +464,11 @@ def test_any_text_is_text_and_can_all_be_seen(value):
     assert Read(look.text(value)).open == [] and look.label(value).isprintable()
 
 
-def test_long_texts_scroll_in_a_box_that_the_keyboard_reaches():
-    assert 'class="long" tabindex="0"' in look.text("x" * 601) and 'class="long"' in look.text("\n" * 12)
-    assert "long" not in look.text("x" * 600)
-
-
-def test_labels_are_one_line_that_is_cut_off():
+def test_labels_and_numbers_are_written_for_people():
     assert look.label("a\n b\u202e") == "a b\\u202e" and look.label("x" * 90) == "x" * 79 + "…"
     assert len(look.label("x" * 10**6)) == 80
-
-
-def test_numbers_are_written_for_people():
-    assert [look.number(each) for each in (1_000_000, 0.25, 3.0, -1, 1 / 3)] == [
-        "1,000,000",
-        "0.25",
-        "3",
-        "-1",
-        "0.3333",
-    ]
+    numbers = {1_000_000: "1,000,000", 0.25: "0.25", 3.0: "3", -1: "-1", 1 / 3: "0.3333"}
+    assert {number: look.number(number) for number in numbers} == numbers
 
 
 def test_pictures_hold_for_any_numbers():
@@ -504,8 +476,3 @@ def test_pictures_hold_for_any_numbers():
         assert Read(lines("title", [("a", values), ("b", values), ("c", values)])).text
     assert lines("title", [("a", [1])]) == "" and lines("title", []) == ""
     assert "none" in bars("t", [("a", None), ("b", (0, 0)), ("c", (300, 1))], ("x", "y"), 100)
-
-
-def test_rounds_of_rock_paper_scissors_are_all_listed():
-    *_, last = states(RPS)
-    assert "All 24 rounds are played" in text_of(RPS.observe(last, 0))

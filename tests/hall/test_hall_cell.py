@@ -29,6 +29,7 @@ def test_a_person_plays_in_a_frame_and_has_the_turns(apart, short):
             made.turns()
         ada = await Visitor("", frame.src).opens()
         assert ada.reply.headers["content-security-policy"].endswith("frame-ancestors *")
+        assert "X-Frame-Options" not in ada.reply.headers
         await ada.presses("I agree, and sit down", name="Ada")
         for _ in range(3):
             await ada.opens()

@@ -16,7 +16,7 @@ from driving import Server, Visitor, serving
 from patience import LONG, comes
 
 from agon.plan import PERSON
-from agon_hall import Refused, people
+from agon_hall import Refusal, people
 from agon_hall.store import Blocked, Store
 
 ROUNDS = 60
@@ -54,12 +54,18 @@ def kept(place):
         ).fetchall()
 
 
-@pytest.mark.parametrize("closed", [locked, full])
-def test_what_cannot_be_kept_is_not_accepted_and_can_be_sent_again(tmp_path, short, monkeypatch, closed):
+def test_what_cannot_be_kept_is_not_accepted_and_can_be_sent_again(tmp_path, short, subtests):
+    for closed in (locked, full):
+        with subtests.test(closed.__name__), pytest.MonkeyPatch.context() as patch:
+            require_refusal(tmp_path / closed.__name__, patch, closed)
+
+
+def require_refusal(folder, monkeypatch, closed):
+    """While the file is closed, answers are refused and nothing is stored."""
     long = "x" * 20_000  # no page of the file has so much room left
 
     async def run():
-        async with serving(tmp_path) as (place, path, _, port):
+        async with serving(folder) as (place, path, _, port):
             place.sit(0, "Ada")
             await comes(lambda: 0 in place.questions, "a question")
             page = await Visitor(f"http://localhost:{port}", path).opens()
@@ -68,16 +74,16 @@ def test_what_cannot_be_kept_is_not_accepted_and_can_be_sent_again(tmp_path, sho
             with closed(place):
                 before = monotonic()
                 await page.presses("cooperation")
-                with pytest.raises(Refused, match="could not be kept"):
+                with pytest.raises(Refusal, match="could not be kept"):
                     place.answer(1, 0, ["defection"])
                 for do in (lambda: place.leave(1), place.give_up):
                     if closed is locked:
-                        with pytest.raises(Refused, match="could not be kept"):
+                        with pytest.raises(Refusal, match="could not be kept"):
                             do()
                 assert monotonic() - before < 15  # of another program's lock, a tenth of a second each
                 assert "Not sent." in page.text() and "could not be kept" in page.text()
                 assert "sqlite" not in page.reply.text
-                assert kept(place) == [] and place.given == {} and place.status == "playing"
+                assert kept(place) == [] and place.last_answers == {} and place.status == "playing"
                 assert (await page.opens()).reply.status_code == 200
             await page.presses("cooperation")
             place.answer(1, 0, ["defection"])
@@ -102,7 +108,7 @@ def test_a_match_waits_while_nothing_can_be_written_and_goes_on_by_itself(tmp_pa
             with locked(place):
                 await comes(lambda: place.waits, "a match that waits")
                 await asyncio.sleep(0.3)
-                with pytest.raises(Refused):  # it was too late, though nothing has been written
+                with pytest.raises(Refusal):  # it was too late, though nothing has been written
                     place.answer(0, 0, ["cooperation"])
                 assert place.status == "playing"
             async with asyncio.timeout(LONG):
@@ -213,9 +219,9 @@ class NoMemory:
 def test_without_memory_nothing_is_accepted_and_it_can_be_sent_again(tmp_path):
     store = Store(tmp_path / "hall")
     db, store._db = store._db, NoMemory()
-    for do in (lambda: store.away("table", 0, True), lambda: store.people("table")):
+    for do in (lambda: store.set_away("table", 0, True), lambda: store.people("table")):
         with pytest.raises(Blocked, match="there is no more memory"):
             do()
     store._db = db
-    store.away("table", 0, True)
+    store.set_away("table", 0, True)
     store.close()

@@ -129,7 +129,7 @@ def test_a_key_that_was_altered_opens_nothing(locked):
         assert asked(locked, f"/host?{urlencode({'key': key})}")[0] == 303  # to the password
     assert asked(locked, "/seat")[0] == 403
     log = silent(locked, mac, host.rpartition(".")[2])
-    assert "a seat link that is none" in log and "a host link that is none" in log
+    assert "a seat link that is not valid" in log and "a host link that is not valid" in log
 
 
 # --- every page keeps its own policy

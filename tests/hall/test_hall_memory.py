@@ -23,11 +23,11 @@ def test_closed_pages_leave_nothing_behind_and_another_one_goes_on(tmp_path, sho
     async def run():
         async with serving(tmp_path) as (table, path, _, port):
             await looked_at(port, path, 5)  # what the first pages ever need stays
-            before, watching = len(gc.get_objects()), len(table.watching)
+            before, watching = len(gc.get_objects()), len(table.watchers)
             async with aclosing(events(port, path)) as stays:
                 await anext(stays)
                 await looked_at(port, path, 40)
-                assert len(table.watching) == watching + 1 and table.pages[0] == 1
+                assert len(table.watchers) == watching + 1 and table.pages[0] == 1
                 table.sit(0, "Ada")
                 while "Your turn" not in str(await anext(stays)):
                     pass

@@ -28,6 +28,8 @@ def state_after(game, *bids):
 
 
 def test_its_rules_are_those_of_its_prompt(auction):
+    files = sorted(path.name for path in STRANGER.glob("*.*"))
+    assert files == ["__init__.py", "game.py", "prompt.md", "scripts.py"]  # it has no page of its own
     start = state_after(auction)
     for view in everybody(auction, start).values():
         told = Read(rules_text(view, auction, start)).text
@@ -36,21 +38,23 @@ def test_its_rules_are_those_of_its_prompt(auction):
     assert question_text(auction.observe(start, 1)) == "<h2>Auction 1 of 2: what do you bid?</h2>"
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("{% macro system(view, style) %}", "prompt .*: Unexpected end of template"),
-        ("{% macro system(view, style) %}# Rules\n{{ 1 / 0 }}{% endmacro %}", "prompt .*: division by zero"),
-    ],
-)
-def test_a_prompt_that_people_cannot_read_is_refused_at_the_start(auction, monkeypatch, tmp_path, text, why):
+BROKEN = {
+    "{% macro system(view, style) %}": "prompt .*: Unexpected end of template",
+    "{% macro system(view, style) %}# Rules\n{{ 1 / 0 }}{% endmacro %}": "prompt .*: division by zero",
+}
+
+
+def test_a_prompt_that_people_cannot_read_is_refused_at_the_start(auction, monkeypatch, tmp_path, subtests):
     require_rules(auction)
     turn = "{% macro turn(view, told) %}?{% endmacro %}{% macro again(fault, view) %}?{% endmacro %}"
-    (tmp_path / "prompt.md").write_text(f"{text}{turn}")
-    monkeypatch.setattr("agon.agents.prompts.families", lambda game: (tmp_path,))
-    with pytest.raises(AgonError, match=why):
-        require_rules(auction)
-    (tmp_path / "prompt.md").unlink()
+    for number, (text, why) in enumerate(BROKEN.items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "prompt.md").write_text(f"{text}{turn}")
+        monkeypatch.setattr("agon.agents.prompts.families", lambda game, folder=folder: (folder,))
+        with subtests.test(why), pytest.raises(AgonError, match=why):
+            require_rules(auction)
+    (folder / "prompt.md").unlink()
     require_rules(auction)  # without a prompt the facts of the rules are shown
 
 
@@ -86,7 +90,3 @@ def test_it_is_watched_step_by_step(auction, tmp_path):
     for at in public.places():
         assert "value:" not in at.facts
     assert "sold" in public.html
-
-
-def test_it_has_no_page_of_its_own():
-    assert sorted(each.name for each in STRANGER.glob("*.*")) == ["__init__.py", "game.py", "prompt.md", "scripts.py"]

@@ -21,10 +21,9 @@ from project import KEY, serving
 from agon import AgonError
 from agon.plan import PERSON
 from agon.turns import is_games, matches, read, validated
-from agon_hall import Refused, tables, web
+from agon_hall import Refusal, tables, web
 from agon_hall import table as table_module
 from agon_hall.lobby import host_context
-from agon_hall.people import consent
 from agon_hall.store import StoredAnswer
 from agon_hall.tables import Hall
 
@@ -60,7 +59,7 @@ def opened(place, game="pd", entrants=(PERSON, PERSON), **more):
 
 
 def refused(what, *arguments):
-    with pytest.raises(Refused) as said:
+    with pytest.raises(Refusal) as said:
         what(*arguments)
     return str(said.value)
 
@@ -246,7 +245,7 @@ def test_a_person_whose_time_is_up_has_done_nothing(short, tmp_path):
             place = made.open("pd", [PERSON, PERSON], 5)
             place.row = place.row._replace(seconds=1.0)
             sit_all(place)
-            place.read |= {0, 1}  # both have read the rules: their clocks run
+            place.readers |= {0, 1}  # both have read the rules: their clocks run
             while place.status == "playing":
                 await comes(lambda: 0 in place.questions or place.status != "playing", "a question", pause=0.001)
                 if 0 in place.questions:
@@ -271,9 +270,9 @@ def test_a_key_opens_one_seat_or_one_table_and_nothing_else(short, tmp_path):
     async def match():
         async with hall(tmp_path / "one") as made, hall(tmp_path / "other") as other:
             first, second = (made.open("pd", [PERSON, PERSON]) for _ in range(2))
-            seat, host = made.keys.of("seat", first.id, 1), made.keys.of("host", first.id)
-            assert made.opened("seat", seat) == (first, 1)
-            assert made.opened("host", host) == (first, None)
+            seat, host = made.keys.key_of("seat", first.id, 1), made.keys.key_of("host", first.id)
+            assert made.place_of("seat", seat) == (first, 1)
+            assert made.place_of("host", host) == (first, None)
             _, _, mac = seat.partition(".1.")
             altered = [f"{first.id}.0.{mac}", f"{second.id}.1.{mac}", f"{first.id}.{mac}", f"{first.id}.01.{mac}"]
             altered += [
@@ -293,14 +292,14 @@ def test_a_key_opens_one_seat_or_one_table_and_nothing_else(short, tmp_path):
                 f"\x00.{mac}",
                 seat + "\n",
             ]
-            assert [made.opened("seat", key) for key in altered] == [None] * len(altered)
-            assert made.opened("host", seat) is None and made.opened("seat", host) is None
-            assert other.opened("seat", seat) is None
-            assert len({made.keys.of("seat", first.id, each) for each in range(2)}) == 2
+            assert [made.place_of("seat", key) for key in altered] == [None] * len(altered)
+            assert made.place_of("host", seat) is None and made.place_of("seat", host) is None
+            assert other.place_of("seat", seat) is None
+            assert len({made.keys.key_of("seat", first.id, each) for each in range(2)}) == 2
             assert (tmp_path / "one/secret").stat().st_mode & 0o777 == 0o600
         async with hall(tmp_path / "one") as again:
-            assert again.keys.of("seat", first.id, 1) == seat
-            assert again.opened("seat", seat)[0].id == first.id
+            assert again.keys.key_of("seat", first.id, 1) == seat
+            assert again.place_of("seat", seat)[0].id == first.id
 
     run(match())
 
@@ -415,17 +414,24 @@ def unforeseen(monkeypatch):
     monkeypatch.setattr(table_module, "Recording", fails)
 
 
-@pytest.mark.parametrize(
-    ("breaks", "why"),
-    [
-        ("answer", "answer 0 of seat 0 at table .* cannot be read"),
-        ("recordings", "recordings/.* cannot be written"),
-        ("locks", r"locks cannot be used"),
-        ("unforeseen", "the log of the server says what it is"),
-    ],
-)
-def test_a_match_that_stopped_goes_on_with_all_its_answers(short, tmp_path, monkeypatch, caplog, breaks, why):
-    folder = tmp_path / "hall"
+STOPS = {
+    "answer": "answer 0 of seat 0 at table .* cannot be read",
+    "recordings": "recordings/.* cannot be written",
+    "locks": "locks cannot be used",
+    "unforeseen": "the log of the server says what it is",
+}
+"""What breaks, and the reason on the pages."""
+
+
+def test_a_match_that_stopped_goes_on_with_all_its_answers(short, tmp_path, monkeypatch, caplog, subtests):
+    for breaks, why in STOPS.items():
+        with subtests.test(breaks):
+            caplog.clear()
+            require_recovery(tmp_path / breaks, monkeypatch, caplog, breaks, why)
+
+
+def require_recovery(folder, monkeypatch, caplog, breaks, why):
+    """A match stops for this reason, and goes on with all its answers when the cause is gone."""
 
     async def begins():
         async with hall(folder) as made:
@@ -538,7 +544,7 @@ async def thought(place):
 async def to_the_end(place):
     while place.status == "playing":
         await thought(place)
-        if 0 in place.questions and not place.questions[0].answered.done():
+        if 0 in place.questions and not place.questions[0].future.done():
             place.answer(0, place.questions[0].number, ["cooperation"])
 
 
@@ -567,15 +573,15 @@ def test_a_paid_model_is_asked_within_a_budget_and_never_twice(paid, tmp_path):
             assert place.status == "stopped"
             assert "may cost" in place.why
             assert 0 < paid.requests < 6
-            assert 0 < place.spent["usd"] <= 1.5
+            assert 0 < place.spending["usd"] <= 1.5
             assert refused(place.answer, 0, place.steps, ["cooperation"])
-            return place.id, place.spent
+            return place.id, place.spending
 
     async def second(table, spent):
         """Stopped it stays; with more money it goes on, and dies amid the match."""
         async with hall(folder) as made:
             place, asked = made.tables[table], paid.requests
-            assert (place.status, place.spent) == ("stopped", spent)
+            assert (place.status, place.spending) == ("stopped", spent)
             place.allow({"usd": 4.0})
             place.go_on()
             await thought(place)
@@ -584,15 +590,15 @@ def test_a_paid_model_is_asked_within_a_budget_and_never_twice(paid, tmp_path):
                     place.answer(0, place.questions[0].number, ["cooperation"])
                 await thought(place)
             assert paid.requests > asked
-            assert place.spent["usd"] > spent["usd"]
-            return place.spent
+            assert place.spending["usd"] > spent["usd"]
+            return place.spending
 
     async def third(table, spent):
         async with hall(folder) as made:
             place, asked = made.tables[table], paid.requests
             await thought(place)
             assert paid.requests == asked
-            assert place.spent == spent
+            assert place.spending == spent
             place.allow({"usd": 100.0})
             if place.status == "playing":  # another budget holds from the next time that the match goes on
                 await to_the_end(place)
@@ -608,11 +614,11 @@ def test_a_paid_model_is_asked_within_a_budget_and_never_twice(paid, tmp_path):
     turns = validated(played(folder, place))
     assert paid.requests == paid.answers == 6
     assert list(turns.action) == ["cooperation"] * 12
-    assert place.spent["calls"] == 6
+    assert place.spending["calls"] == 6
     model = turns[turns.agent == "zs"]
     assert set(model.model) == {"server"}
     assert (model.tokens_in > 0).all()
-    assert place.spent["tokens"] == model.tokens.sum()
+    assert place.spending["tokens"] == model.tokens.sum()
 
 
 def test_a_budget_counts_failed_and_cut_off_calls_after_a_restart(paid, tmp_path):
@@ -629,25 +635,20 @@ def test_a_budget_counts_failed_and_cut_off_calls_after_a_restart(paid, tmp_path
     async def fails(made, place):
         sit_all(place)
         await thought(place)
-        assert "2 tries failed" in place.why and place.spent["usd"] > 2 * most
+        assert "2 tries failed" in place.why and place.spending["usd"] > 2 * most
 
     async def is_cut_off(made, place):
-        assert place.spent == before.spent and place.spent["calls"] == 2
+        assert place.spending == before.spending and place.spending["calls"] == 2
         place.go_on()
         await comes(lambda: paid.requests >= 3, "three requests")
         [stored] = made.store.tables()
-        assert place.spent["usd"] == before.spent["usd"] < stored.spent["usd"] - most  # as if it were killed now
+        assert place.spending["usd"] == before.spending["usd"] < stored.spent["usd"] - most  # as if it were killed now
 
     async def goes_on(made, place):
-        assert place.spent["usd"] > before.spent["usd"] + most and place.spent["calls"] == 3
+        assert place.spending["usd"] > before.spending["usd"] + most and place.spending["calls"] == 3
         await to_the_end(place)
-        assert "may cost" in place.why and place.spent["usd"] <= 8.0
+        assert "may cost" in place.why and place.spending["usd"] <= 8.0
 
     before = run(table(tmp_path / "hall", fails))
     run(table(tmp_path / "hall", is_cut_off, before.id))
     run(table(tmp_path / "hall", goes_on, before.id))
-
-
-def test_consent_has_words_and_a_version():
-    assert consent().version
-    assert "program" in consent().words

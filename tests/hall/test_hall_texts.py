@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from driving import HOSTILE, PHONE, fits, play_on
 
 from agon.plan import PERSON
@@ -112,22 +111,15 @@ def test_a_game_is_played_by_the_keyboard_alone(server, person):
     assert [action for seat, _, action in server.answers(row) if seat == 0] == ["cooperation"] * 3
 
 
-@pytest.mark.parametrize(
-    ("page", "wanted"),
-    [
-        ("/", "A new table"),
-        ("/annotate", "Annotate"),
-        ("/transcripts", "Step 1 of"),
-    ],
-)
-def test_researchers_pages_fit_a_phone_and_their_fields_have_names(server, person, page, wanted):
-    phone = person(**PHONE)
-    phone.page.goto(server.url + page)
-    fits(phone, wanted)
-
-
-def test_the_hosts_page_fits_a_phone_and_its_fields_have_names(server, person):
-    row = server.opened("pd", [PERSON, PERSON])
-    phone = person(**PHONE)
-    phone.page.goto(server.link("host", row))
-    fits(phone, "Send each person")
+def test_researchers_pages_fit_a_phone_and_their_fields_have_names(server, person, subtests):
+    row, phone = server.opened("pd", [PERSON, PERSON]), person(**PHONE)
+    pages = {
+        f"{server.url}/": "A new table",
+        f"{server.url}/annotate": "Annotate",
+        f"{server.url}/transcripts": "Step 1 of",
+        server.link("host", row): "Send each person",
+    }
+    for link, words in pages.items():
+        with subtests.test(words):
+            phone.page.goto(link)
+            fits(phone, words)

@@ -154,16 +154,23 @@ def test_ratings_are_watched_too(tmp_path):
 # --- what was known, and when
 
 
-@pytest.mark.parametrize("name", ["chameleon", "tradecraft", "public_goods", "pd"])
-def test_a_place_shows_what_a_seat_had_seen_before_it_and_nothing_else(tmp_path, name):
-    done, turns = played(FAMILIES[name])
-    made, watched = page(tmp_path, turns), watching_match.Watched(turns, tmp_path / "file0.parquet")
+def test_a_place_shows_what_a_seat_had_seen_before_it_and_nothing_else(tmp_path, subtests):
+    for name in ("chameleon", "tradecraft", "public_goods", "pd"):
+        with subtests.test(name):
+            (tmp_path / name).mkdir()
+            require_past_alone(tmp_path / name, FAMILIES[name])
+
+
+def require_past_alone(folder, game):
+    """At every place of a match of the game a seat's history has what the seat had seen before, and no more."""
+    done, turns = played(game)
+    made, record = page(folder, turns), watching_match.MatchRecord(turns, folder / "file0.parquet")
     asked = turns.legal.notna()
     for view, turn, seat in zip(done.views, turns.turn, turns.seat, strict=True):
         if not asked[(turns.turn == turn) & (turns.seat == seat)].all():
             continue
-        (own,) = lines([view], watched.names)
-        told = watched.history(turn - 1, seat)
+        (own,) = lines([view], record.names)
+        told = record.history(turn - 1, seat)
         assert [each.words for each in told] == own
         shown = re.findall(r"<li>(.*?)</li>", made.to(step=turn, seat=seat).facts, re.DOTALL)
         assert [each.removeprefix(NEW) for each in shown] == [text(each) for each in own]
@@ -172,11 +179,11 @@ def test_a_place_shows_what_a_seat_had_seen_before_it_and_nothing_else(tmp_path,
 
 def test_new_is_what_was_not_known_at_the_step_before(tmp_path):
     write_games(TABLE, tmp_path / "turns.parquet")
-    watched = watching_match.Watched(played(CLUES)[1], tmp_path / "turns.parquet")
+    record = watching_match.MatchRecord(played(CLUES)[1], tmp_path / "turns.parquet")
     for seat in (*range(3), PUBLIC):
         known = 0
-        for place in range(watched.places):
-            told = watched.history(place, seat)
+        for place in range(record.places):
+            told = record.history(place, seat)
             assert [each.new for each in told] == [False] * known + [True] * (len(told) - known)
             known = len(told)
 
@@ -192,14 +199,12 @@ def test_steps_are_states_of_the_replay():
 # --- what cannot be replayed
 
 
-def test_a_match_of_an_unknown_game_is_shown_from_its_rows(tmp_path):
+def test_a_match_that_cannot_be_replayed_is_shown_from_its_rows(tmp_path):
     _, turns = played(GAMES["pd"])
     made = page(tmp_path, turns.assign(game=pd.Categorical(["chess"] * len(turns))))
     assert "the table of games has no chess default" in made.html and not made.place["seats"]
     assert [at.place["title"][:8] for at in made.places()][-2:] == ["Step 16 ", "The end,"]
 
-
-def test_recorded_trade_is_told_from_its_rows(tmp_path):
     turns = read(SMOKE / "tradecraft_viewer.parquet")
     first = turns[turns.match == turns.match[0]]
     made = page(tmp_path, first.assign(variant=pd.Categorical(["elsewhere"] * len(first))))
@@ -223,7 +228,7 @@ def test_what_was_not_recorded_is_not_zero(tmp_path):
         assert rows["tokens, both"] != ["0", "0"]
 
 
-def test_a_cost_is_tokens_times_the_price_in_conf():
+def test_a_cost_is_tokens_times_price_and_sums_say_what_is_missing():
     def row(model, tokens_in, tokens_out):
         return pd.Series({"model": model, "tokens_in": tokens_in, "tokens_out": tokens_out})
 
@@ -231,9 +236,6 @@ def test_a_cost_is_tokens_times_the_price_in_conf():
     assert watching_match.cost(row("nobody knows it", 1000, 100)) is None
     assert watching_match.cost(row("gpt_4o", pd.NA, 100)) is None
     assert watching_match.cost(row(None, 0, 0)) == 0 and watching_match.cost(row(None, 5, 5)) is None
-
-
-def test_sums_say_how_much_is_missing():
     assert watching_view.sum_recorded([1, pd.NA, 2]) == "3 and 1 time not recorded"
     assert watching_view.sum_recorded([None]) == "not recorded" and watching_view.sum_recorded([]) == "0"
 
@@ -313,13 +315,17 @@ def several():
     return typed({name: pd.concat([part[name] for part in parts], ignore_index=True) for name in COLUMNS})
 
 
-def test_matches_are_found_by_game_and_words(tmp_path):
+def test_matches_are_found_by_game_and_words_also_in_a_long_file(tmp_path, monkeypatch):
     made = page(tmp_path, several())
     assert made.ids == ["a", "b", "c"] and "Match (3 found)" in made.html
     assert made.go(search="two").ids == ["b", "c"] and made.lists.match == "b"
     assert made.go(search="two", game="rps").ids == ["c"]
     assert made.go(search="TWO pd").ids == ["b"]
     assert made.go(game="no such game").ids == ["a", "b", "c"]
+    monkeypatch.setattr(watching_choice, "MOST_MATCHES", 2)
+    assert made.go(match="c").ids == ["c", "a", "b"]
+    assert made.go().ids == ["a", "b"] and "2 of them listed" in made.html
+    assert made.go(search="rps").ids == ["c"]
 
 
 def test_a_match_stays_open_while_it_fits_what_is_searched(tmp_path):
@@ -331,22 +337,11 @@ def test_a_match_stays_open_while_it_fits_what_is_searched(tmp_path):
 
 
 def test_another_file_opens_at_its_first_match_without_filters(tmp_path):
-    made = page(tmp_path, several(), played(GAMES["rps"], match="d")[1])
+    made = page(tmp_path, several(), played(GAMES["rps"], match="d")[1], match="d")
+    assert (made.lists.file, made.lists.match) == ("file1", "d")  # the file with this match
+    assert page(tmp_path, file="file1").lists.match == "d"
     made.go(file="file1", was="file0", match="b", of="b", game="pd", search="two", step="7")
     assert (made.lists.match, made.made["step"], made.alert) == ("d", 1, "") and not made.lists.search
-
-
-def test_a_long_file_is_listed_in_part_and_reached_in_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(watching_choice, "MOST_MATCHES", 2)
-    made = page(tmp_path, several(), match="c")
-    assert made.ids == ["c", "a", "b"] and made.go().ids == ["a", "b"] and "2 of them listed" in made.html
-    assert made.go(search="rps").ids == ["c"]
-
-
-def test_a_match_is_found_in_whatever_file_it_is(tmp_path):
-    made = page(tmp_path, played(GAMES["pd"])[1], played(GAMES["rps"], match="b")[1], match="b")
-    assert made.lists.file == "file1" and made.lists.match == "b"
-    assert page(tmp_path, file="file1").lists.match == "b"
 
 
 def test_what_is_not_there_is_said(tmp_path):
@@ -479,14 +474,19 @@ def test_a_person_s_page_has_the_aids_that_are_recorded_and_no_others(tmp_path):
         assert ("Points for a round" in html) is has[0]
         assert ("you are told how many rounds" in html) is has[1]
         assert ("without aids" in html) is not any(has)
-
-
-def test_aids_that_nobody_recorded_are_not_shown_and_said_to_be_so(tmp_path):
-    html = seen(page(tmp_path, as_sat(played(GAMES["pd"])[1], "human"), step=3, seat=0))
+    place = tmp_path / "unrecorded"
+    place.mkdir()
+    html = seen(page(place, as_sat(turns, "human"), step=3, seat=0))
     assert "Which aids their page had is not recorded" in html and "told how many rounds" not in html
 
 
-def test_a_model_saw_its_prompt_and_no_page(tmp_path, monkeypatch):
+def test_scripts_and_models_saw_no_page_and_models_a_prompt(tmp_path, monkeypatch):
+    trade = tmp_path / "trade"
+    trade.mkdir()
+    made = page(trade, played(TRADE)[1], seat=0)
+    assert "A script" in seen(made) and "How to make" not in seen(made)
+    tmp_path = tmp_path / "model"
+    tmp_path.mkdir()
     turns = as_sat(played(GAMES["pd"])[1], "zs", model="m")
     html = seen(page(tmp_path, turns, step=3, seat=0))
     assert "prompt is not recorded" in html and "told how many rounds" not in html and "which it did not see" in html
@@ -512,11 +512,6 @@ def test_the_prompt_of_a_model_is_that_of_its_recording(tmp_path):
         == prompt_of("none", "k", tmp_path)
         == ()
     )
-
-
-def test_a_script_is_shown_with_no_aid(tmp_path):
-    made = page(tmp_path, played(TRADE)[1], seat=0)
-    assert "A script" in seen(made) and "How to make" not in seen(made)
 
 
 def test_points_that_no_table_shows_are_not_among_what_was_seen(tmp_path):

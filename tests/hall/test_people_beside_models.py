@@ -135,22 +135,16 @@ def test_a_cell_is_not_taken_for_another_of_the_same_game():
     assert side_by_side(people, matches("grim", "tit_for_tat", cell="a", people=False)) == {"a": ""}
 
 
-@pytest.mark.parametrize(
-    ("entrants", "changes", "said"),
-    [
-        (
-            ("uniform", "grim"),
-            {},
-            "others: people seat 1: a subject, seat 2: tit_for_tat; models seat 1: a subject, seat 2: grim",
-        ),
-        (("tit_for_tat", "uniform"), {"subject": 1}, "others: people seat 1: a subject"),
-        (("uniform", "tit_for_tat"), {"game": "pd~stags"}, "variant: people default; models default~stags"),
-    ],
-    ids=["opponent", "seat", "variant"],
-)
-def test_a_cell_whose_people_met_other_players_says_so(entrants, changes, said):
+def test_a_cell_whose_people_met_other_players_says_so():
     people = matches("uniform", "tit_for_tat")
-    assert said in side_by_side(people, matches(*entrants, people=False, **changes))["one"]
+
+    def difference(*entrants, **changes):
+        return side_by_side(people, matches(*entrants, people=False, **changes))["one"]
+
+    opponents = "others: people seat 1: a subject, seat 2: tit_for_tat; models seat 1: a subject, seat 2: grim"
+    assert opponents in difference("uniform", "grim")
+    assert "others: people seat 1: a subject" in difference("tit_for_tat", "uniform", subject=1)
+    assert "variant: people default; models default~stags" in difference("uniform", "tit_for_tat", game="pd~stags")
 
 
 def test_styles_of_one_model_are_not_one_player():

@@ -25,11 +25,11 @@ from agon.conf import load
 from agon.games.html import as_text
 from agon.loop import start_match
 from agon.turns import read
-from agon_hall import Refused, access, study_pages, tables, web
+from agon_hall import Refusal, access, study_pages, tables, web
 from agon_hall.protocol import Study, cells, match_id, study, words_of
 from agon_hall.rehearsal import checks, rehearse
-from agon_hall.rules import OWN, RULES, rules_text
-from agon_hall.server import Server, listening
+from agon_hall.rules import OWN_RULES, RULES, rules_text
+from agon_hall.server import Server, open_socket
 from agon_hall.session import Session
 from agon_hall.store import Blocked, Store
 from agon_hall.study_pages import monitor_context, rules_of
@@ -49,23 +49,26 @@ def sections(prompt):
     return {"": first} | {name.lower(): told for name, told in zip(more[::2], more[1::2], strict=True)}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_people_and_models_read_one_text(name):
-    own = study(name)
-    for cell in cells(own):
-        game, seed = load("game", cell.game), int(match_id(own, cell, 0), 16)
-        _, (state, views, _), _ = start_match(game, seed)
-        for seat in cell.people:
-            view = views.get(seat) or game.observe(state, seat)
-            prompt = sections(
-                prompts(template_of(view.rules), STYLE).system(view._replace(legal=views[min(views)].legal))
-            )
-            told = [f"{head} {text}" for head, text in prompt.items() if head in ("", *RULES, *OWN)]
-            assert words(" ".join(told).lower()) == words(as_text(rules_text(view, game, state)).lower())
-            assert set(prompt) - {"", *RULES, *OWN} <= {"how to answer", "tools"}
-        before = words(as_text(rules_of(cell)))
-        public = [word for head in ("", "rules") for word in words(prompt[head])]
-        assert [word for word in before if word in public][-50:] == public[-50:]
+def test_people_and_models_read_one_text(subtests):
+    for design in map(study, NAMES):
+        for cell in cells(design):
+            with subtests.test(cell.name, study=design.name):
+                require_one_text(design, cell)
+
+
+def require_one_text(design, cell):
+    """The rules on people's pages are the words of the prompt of models."""
+    game, seed = load("game", cell.game), int(match_id(design, cell, 0), 16)
+    _, (state, views, _), _ = start_match(game, seed)
+    for seat in cell.people:
+        view = views.get(seat) or game.observe(state, seat)
+        prompt = sections(prompts(template_of(view.rules), STYLE).system(view._replace(legal=views[min(views)].legal)))
+        told = [f"{head} {text}" for head, text in prompt.items() if head in ("", *RULES, *OWN_RULES)]
+        assert words(" ".join(told).lower()) == words(as_text(rules_text(view, game, state)).lower())
+        assert set(prompt) - {"", *RULES, *OWN_RULES} <= {"how to answer", "tools"}
+    before = words(as_text(rules_of(cell)))
+    public = [word for head in ("", "rules") for word in words(prompt[head])]
+    assert [word for word in before if word in public][-50:] == public[-50:]
 
 
 def test_who_the_other_player_is_is_told_to_people_and_models_alike():
@@ -105,7 +108,7 @@ def walking(tmp_path, walk, password="", **changes):
 
     async def go():
         hall = Hall(tmp_path)
-        server = Server(hall, listening(), password=password)
+        server = Server(hall, open_socket(), password=password)
         server.studies.sessions["own"] = Session(hall, msgspec.convert(FILE | changes, Study))
         serving = asyncio.create_task(server.run_here())
         try:
@@ -124,6 +127,8 @@ def walking(tmp_path, walk, password="", **changes):
 def test_links_that_are_none_open_nothing(tmp_path):
     async def walk(client, session):
         assert (await client.get("/join/nowhere?pid=1")).status_code == 404
+        page = await client.get("/part/events?key=1")  # `events` is the name of a study here
+        assert page.status_code == 404 and page.headers["content-type"].startswith("text/html")
         assert "Your participant number" in (await client.get("/join/own")).text
         assert (await client.get("/join/own", params={"pid": "x" * 101})).status_code == 400
         assert (await client.head("/join/own?pid=1")).status_code == 200 and not session.states  # asked by a machine
@@ -170,7 +175,7 @@ def test_nobody_fills_a_study_from_one_place_in_a_moment(tmp_path, monkeypatch):
     monkeypatch.setattr(access, "monotonic", lambda: now[0])
 
     async def walk(client, session):
-        most, pause = access.COMERS
+        most, pause = access.NEWCOMERS
         came = [(await client.get(f"/join/own?pid={number}")).status_code for number in range(most + 3)]
         assert came.count(200) == len(session.states) == most + 1 and came[-2:] == [429, 429]
         assert (await client.get("/join/own?pid=1")).status_code == 200  # who has come before may come again
@@ -235,20 +240,20 @@ def test_what_people_write_is_text_and_faults_are_said_and_kept(tmp_path):
         assert page.status_code == 200 and "&lt;b&gt;bold" in page.text and "<b>bold" not in page.text
         assert "which was not your doing" in page.text
         page = await client.post(at, data={"do": "survey", "0": "so", "1": "a"})
-        assert "DONE" in page.text and "3.00 GBP" in page.text and session.states[who].failed == ("Who is it?",)
+        assert "DONE" in page.text and "3.00 GBP" in page.text and session.states[who].failed_checks == ("Who is it?",)
         kinds = [(kind, detail.get("what")) for _, _, kind, detail in session.hall.store.events("own")]
         assert kinds.count(("noted", "refused")) == 2
 
     walking(tmp_path, walk)
 
 
-@pytest.mark.parametrize("drafts", [False, True])
-def test_who_is_asked_to_agree_is_told_what_is_kept_of_their_typing(tmp_path, drafts):
+def test_who_is_asked_to_agree_is_told_what_is_kept_of_their_typing(tmp_path):
     async def walk(client, session):
         page = await client.get("/join/own?pid=1")
-        assert ("also what you do not send" in page.text) == drafts
+        assert ("also what you do not send" in page.text) == session.study.consent.drafts
 
-    walking(tmp_path, walk, consent=FILE["consent"] | {"drafts": drafts})
+    for drafts in (False, True):
+        walking(tmp_path / str(drafts), walk, consent=FILE["consent"] | {"drafts": drafts})
 
 
 def test_pages_are_light_and_in_the_studys_language(tmp_path):
@@ -304,19 +309,17 @@ def sentences():
     for name in MODULES:
         for node in ast.walk(ast.parse((HALL / name).read_text(encoding="utf-8"))):
             match node:
-                case ast.Call(ast.Name("Refused") | ast.Attribute(attr="say"), [ast.Constant(str(words)), *_]):
+                case ast.Call(ast.Name("Refusal") | ast.Attribute(attr="say"), [ast.Constant(str(words)), *_]):
                     collected.add(words)
                 case ast.Assign([ast.Name(name)], ast.Dict(values=values)) if name in SENTENCES:
                     collected |= {value.value for value in values if isinstance(value.value, str)}
     return collected
 
 
-def test_german_has_every_sentence_of_the_pages_and_no_other():
+def test_german_has_every_sentence_of_the_pages_with_its_amounts():
     german = words_of(msgspec.convert(FILE | {"language": "de"}, Study)).keys()
     assert german == sentences() and "Your turn, round {}." in german
 
-
-def test_a_translation_keeps_the_places_of_amounts():
     with pytest.raises(AgonError, match="must be said in words with as many"):
         words_of(msgspec.convert(FILE | {"words": {"Round {}.": "Runde."}}, Study))
 
@@ -344,31 +347,25 @@ def test_a_cell_that_is_gone_from_the_file_strands_nobody(tmp_path):
         assert "Please wait for another participant." in (await client.post(at, data={"do": "quiz", "0": "b"})).text
         since = session.states[who].since
         session.clock = lambda: since + 61
-        session.saw(who)
+        session.mark_presence(who)
         session.tick()
         assert "Nobody else came while you waited." in (await client.get(at)).text
 
     walking(tmp_path, walk)
 
 
-def test_who_leaves_is_out_for_good(tmp_path):
+def test_who_leaves_is_out_for_good(tmp_path, monkeypatch):
+    monkeypatch.setattr(study_pages, "names", lambda group: ["own"])
+
     async def walk(client, session):
+        monitor = html.unescape((await client.get("/monitor?study=own")).text)
+        assert "/join/own?PROLIFIC_PID={{%PROLIFIC_PID%}}" in monitor  # as Prolific's documentation writes it
         at = str((await client.get("/join/own?pid=1")).url)
         await client.post(at, data={"do": "agree"})
         assert "Leave the study?" in (await client.get(at + "&leave=1")).text
         page = await client.post(at, data={"do": "withdraw"})
         assert "You have left the study." in page.text and "no completion code" in page.text
         assert "You have left the study." in (await client.get("/join/own?pid=1")).text
-
-    walking(tmp_path, walk)
-
-
-def test_prolific_puts_its_numbers_where_its_braces_are(tmp_path, monkeypatch):
-    monkeypatch.setattr(study_pages, "names", lambda group: ["own"])
-
-    async def walk(client, session):
-        shown = html.unescape((await client.get("/monitor?study=own")).text)
-        assert "/join/own?PROLIFIC_PID={{%PROLIFIC_PID%}}" in shown  # as Prolific's documentation writes it
 
     walking(tmp_path, walk)
 
@@ -383,8 +380,8 @@ def test_a_wrong_answer_is_shown_by_a_page_that_can_be_read_again(tmp_path):
         for _ in range(2):
             page = (await client.get(at)).text
             assert "This is not right." in page and re.search(r'value="a" checked', page)
-        (untaken,) = session.rejected.values()
-        assert untaken.given == {"0": "a", "1": "", "2": ""}
+        (rejection,) = session.rejections.values()
+        assert rejection.answers == {"0": "a", "1": "", "2": ""}
         await client.post(at, data={"do": "quiz", "0": "b"})
         assert "This is not right." not in (await client.get(at)).text
 
@@ -415,15 +412,21 @@ def test_what_cannot_be_kept_or_run_is_not_called_a_wrong_link(tmp_path, monkeyp
 
 def hall_events(folder):
     """All that has happened in the study, beside a server."""
-    store = Store(folder, reads=True)
+    store = Store(folder, read_only=True)
     try:
         return store.events("own")
     finally:
         store.close()
 
 
-@pytest.mark.parametrize("lost", ["the study's file", "an agent's"])
-def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, monkeypatch, lost):
+def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, monkeypatch, subtests):
+    for lost in ("the study's file", "an agent's"):
+        with subtests.test(lost):
+            require_wait(tmp_path / lost, monkeypatch, lost)
+
+
+def require_wait(tmp_path, monkeypatch, lost):
+    """The matches wait while something is lost, and go on by themselves afterwards."""
     file = FILE | {"cells": {"two": FILE["cells"]["two"]}}
 
     def there(name):
@@ -456,11 +459,11 @@ def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, 
             with pytest.raises(AgonError):
                 studies.session("own")
             await asyncio.sleep(0.1)
-            assert not studies.sessions and not hall.taken_up  # nothing is left of those that could not be made
+            assert not studies.sessions and not hall.table_listeners  # nothing is left of those that could not be made
             for table in hall.tables.values():
-                assert table.held and not table.questions and not table.running
+                assert table.on_hold and not table.questions and not table.running
                 assert "The study cannot go on just now." in seat_parts(table, 0)["status"]
-                with pytest.raises(Refused):
+                with pytest.raises(Refusal):
                     table.go_on()
             assert bool(hall.tables) == (lost == "the study's file")
         assert hall.store.tables()[0].status == "playing" and hall_events(tmp_path) == happened
@@ -468,7 +471,7 @@ def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, 
         await comes(lambda: studies.sessions, "a session, now that the file is mended: nobody has to do anything")
         session, (table,) = studies.sessions["own"], hall.tables.values()
         await settled(table)
-        assert not table.held and table.questions and table.terms.stand_in.agent == "tit_for_tat"
+        assert not table.on_hold and table.questions and table.terms.stand_in.agent == "tit_for_tat"
         assert {session.states[who].stage for who in people} == {"match"}
         await hall.close()
 
@@ -502,18 +505,10 @@ def test_of_a_study_with_one_match_that_cannot_go_on_none_does(tmp_path, short, 
             studies = study_pages.Studies(hall, asyncio.Event())
             (table,) = hall.tables.values()
             await asyncio.sleep(0.1)
-            assert table.held and not table.running and not studies.sessions and not hall.taken_up
+            assert table.on_hold and not table.running and not studies.sessions and not hall.table_listeners
         await hall.close()
 
     asyncio.run(go())
-
-
-def test_a_study_may_be_called_as_it_likes(tmp_path):
-    async def walk(client, session):
-        page = await client.get("/part/events?key=1")
-        assert page.status_code == 404 and page.headers["content-type"].startswith("text/html")
-
-    walking(tmp_path, walk)
 
 
 def test_a_study_whose_file_is_gone_stops_nothing_else(tmp_path):
@@ -615,11 +610,11 @@ def test_six_tabs_of_one_person_leave_the_browser_free(server, person):
 
 def test_the_notebook_sets_people_beside_models():
     cells = nbformat.read(ROOT / "notebooks/people_and_models.ipynb", as_version=4).cells
-    known = {}
+    variables = {}
     for cell in cells:
         if cell.cell_type == "code":
-            exec(cell.source, known)
-    found = known["found"]
-    first = found[found.metric == "first"]
+            exec(cell.source, variables)
+    means = variables["means"]
+    first = means[means.metric == "first"]
     assert first.groupby("who").n.sum().to_dict() == {"people": 24, "zs@standin": 24} and first.cell.nunique() == 8
-    assert set(known["kept"].participant) < set(known["came"].participant)
+    assert set(variables["included"].participant) < set(variables["participants"].participant)

@@ -170,7 +170,7 @@ def collected(server, own, ended, patience=240):
         said = server.run("collect", name)
         assert said.returncode == 0, said.stderr
         people = pd.read_csv(out / "participants.csv")
-        store = Store(server.folder, reads=True)
+        store = Store(server.folder, read_only=True)
         tables = [row for row in store.tables() if row.match in set(people.match)]
         if people.stage.isin(["out", "debrief"]).sum() == ended and {row.status for row in tables} <= {"over"}:
             break

@@ -111,7 +111,7 @@ async def asked(kind: type[Model], url: str, folder: Path, texts: Sequence[str],
     await ledger.drain()
     await model.close()
     writer.close()
-    assert not ledger.in_flight and not budget.booked and ledger.limiters["storm"].in_flight == 0
+    assert not ledger.in_flight and not budget.bookings and ledger.limiters["storm"].in_flight == 0
     path = folder / FILE
     lines = [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
     return Found(dict(zip(texts, outcomes, strict=True)), budget, Recording(folder), lines, took)
@@ -119,7 +119,7 @@ async def asked(kind: type[Model], url: str, folder: Path, texts: Sequence[str],
 
 def checked(found: Found, charged: float) -> None:
     """What holds of any run, of which the provider truly charges so much (USD)."""
-    spent, most = found.budget.spent, found.budget.most["usd"]
+    spent, most = found.budget.costs, found.budget.most["usd"]
     assert len(found.recording) + found.recording.failures == spent.calls == len(found.took)
     assert most is None or charged <= most + 1e-9, f"charged {charged}, budget {most}"
     assert charged <= found.budget.used["usd"] + 1e-9, f"charged {charged}, counted {found.budget.used}"
@@ -156,7 +156,7 @@ async def soak(calls: int, folder: Path, share: float = 0.3, chunk: int = 500) -
             totals.update(outcomes)
             totals.update(
                 requests=after["requests"] - before["requests"],
-                tries=budget.spent.calls,
+                tries=budget.costs.calls,
                 exchanges=len(found.recording),
                 failures=found.recording.failures,
                 unreported=sum("unreported" in line for line in found.lines),

@@ -29,7 +29,7 @@ from agon.models.anthropic import Anthropic
 from agon.models.errors import failure, one_line, refusal, seconds_to_wait
 from agon.models.openai import OpenAI
 from agon.models.recording import Exchange
-from agon.models.remote import charged, opaque
+from agon.models.remote import charge_of, storable
 from agon.models.responses import Responses
 
 KINDS = [OpenAI, Anthropic, Responses]
@@ -138,7 +138,7 @@ def test_the_newer_protocol_tells_failures_in_good_responses(content):
 
 
 def test_the_newer_protocol_tells_no_log_probabilities():
-    with pytest.raises(AgonError, match="logprobs are told at /chat/completions"):
+    with pytest.raises(AgonError, match="logprobs are only at /chat/completions"):
         Responses(model="m", logprobs="chat")
 
 
@@ -320,7 +320,7 @@ def test_no_server_sends_the_conversation_elsewhere(kind):
     for script in (["elsewhere"], [None, "elsewhere"]):
         answers, server = asked(kind, times=len(script), script=script)
         assert (answers[-1].kind, answers[-1].then, server.requests) == ("307", "stop", len(script))
-        assert "give that address as base_url (http" in str(answers[-1])
+        assert "use that address as base_url (http" in str(answers[-1])
 
 
 BAD_SETTINGS = (
@@ -845,7 +845,7 @@ CHARGES = [
 
 
 def test_what_the_provider_says_it_charged_is_read():
-    wrong = [(usage, charged(usage)) for usage, usd in CHARGES if charged(usage) != (usd and pytest.approx(usd))]
+    wrong = [(usage, charge_of(usage)) for usage, usd in CHARGES if charge_of(usage) != (usd and pytest.approx(usd))]
     assert wrong == []
 
 
@@ -888,4 +888,4 @@ def test_the_newer_protocol_gets_its_reasoning_back_before_the_answer():
 
 @pytest.mark.parametrize("wrong", ["a word", [1, None], {"type": "x"}, None])
 def test_what_is_no_list_of_objects_does_not_go_back(wrong):
-    assert opaque(wrong) == ()
+    assert storable(wrong) == ()

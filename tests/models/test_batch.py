@@ -21,7 +21,7 @@ from agon import AgonError
 from agon.cli import recording
 from agon.models import CallFailed
 from agon.models.anthropic import Anthropic
-from agon.models.batch import FILE, Batch, Journal, batched
+from agon.models.batch import FILE, Batch, Journal, use_batches
 from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget
 from agon.models.openai import OpenAI
@@ -67,7 +67,7 @@ class Run:
         journal = Journal(folder, self.recording.holds)
         models = {"standin": asked}
         if in_batches:
-            models = batched(models, journal, self.told.append)
+            models = use_batches(models, journal, self.told.append)
             models["standin"].quiet, models["standin"].appears = 0.02, appears
         try:
             self.halted = asyncio.run(record(found, Ledger(models, writer, self.budget)))
@@ -122,8 +122,8 @@ def test_batches_record_what_live_play_records_at_half_the_price(kind, tmp_path)
     (live, batch), server = ran(both)
     assert live.halted == batch.halted == [] and live.lines() == batch.lines()
     assert batch.turns(found, model(kind, "")).equals(live.turns(found, model(kind, "")))
-    assert batch.budget.spent.usd == pytest.approx(live.budget.spent.usd / 2)
-    assert batch.budget.spent.calls == live.budget.spent.calls == sum(server.batches.paid.values())
+    assert batch.budget.costs.usd == pytest.approx(live.budget.costs.usd / 2)
+    assert batch.budget.costs.calls == live.budget.costs.calls == sum(server.batches.paid.values())
     assert not (tmp_path / "batch" / FILE).exists()
     assert len(server.batches.made) < 16  # one for all matches at once: 4 rounds, and some asked again
 
@@ -131,7 +131,7 @@ def test_batches_record_what_live_play_records_at_half_the_price(kind, tmp_path)
 def test_what_is_told_is_how_many_and_what_came(tmp_path):
     run, _ = ran(lambda server: Run(tmp_path, matches(2), model(OpenAI, server.url)))
     assert run.told[:2] == [
-        "m: batch batch_0 of 2 requests is handed in",
+        "m: batch batch_0 of 2 requests is submitted",
         "m: batch batch_0 is over: 2 answers, 0 failures",
     ]
 
@@ -145,7 +145,7 @@ def test_probabilities_are_not_asked_for_in_batches(tmp_path):
 class Unbatched(OpenAI):
     """A protocol of a reader's own, with a price for batches and none of their verbs."""
 
-    submit, submitted, results = Remote.submit, Remote.submitted, Remote.results
+    submit, find_batch, results = Remote.submit, Remote.find_batch, Remote.results
 
 
 def test_a_protocol_without_batches_says_so_whatever_is_asked_of_them(tmp_path):
@@ -153,14 +153,14 @@ def test_a_protocol_without_batches_says_so_whatever_is_asked_of_them(tmp_path):
     says = "model m: its protocol has no batches here: leave batch=true out"
     with pytest.raises(AgonError, match=f"^model standin: {says}$"):
         Run(tmp_path, matches(1), asked)
-    for look in (asked.submitted("agon-1", ["key"], 0.0, []), asked.results("id")):
+    for look in (asked.find_batch("agon-1", ["key"], 0.0, []), asked.results("id")):
         with pytest.raises(CallFailed, match=f"^{says}$"):
             asyncio.run(look)
 
 
 def test_models_without_a_batch_interface_are_refused_by_name():
     with pytest.raises(AgonError, match=r"^batch=true: no batch interface is known of standin"):
-        batched({"standin": model(OpenAI, "http://x", batch=None)}, None, None)
+        use_batches({"standin": model(OpenAI, "http://x", batch=None)}, None, None)
 
 
 # --- what may become of a request
@@ -182,7 +182,7 @@ def test_every_request_is_accounted_for_whatever_becomes_of_it(kind, tmp_path_fa
     exchanges = {line["exchange"]: line for line in lines if "exchange" in line}
     failures = [line for line in lines if "failed" in line]
     asked = sum(len(batch["asked"]) for batch in server.batches.made.values())
-    assert len(exchanges) + len(failures) == asked == run.budget.spent.calls
+    assert len(exchanges) + len(failures) == asked == run.budget.costs.calls
     for key, count in server.batches.paid.items():
         ends = [batch["ends"][key] for batch in server.batches.made.values() if key in batch["ends"]]
         good = ends.count("") + ends.count("twice")
@@ -205,7 +205,7 @@ def test_a_hopeless_request_ends_the_run_and_answers_are_kept(kind, tmp_path):
 def test_every_request_is_booked_at_its_most_before_its_batch(kind, tmp_path):
     budget = Budget(usd=0.01)
     run, server = ran(lambda server: Run(tmp_path, matches(20), model(kind, server.url), budget))
-    assert run.halted and budget.used["usd"] <= 0.01 and not budget.booked
+    assert run.halted and budget.used["usd"] <= 0.01 and not budget.bookings
     prompt = sum(
         len(text.encode()) for text in conversation(next(iter(server.batches.made["batch_0"]["asked"].values())))
     )
@@ -248,7 +248,7 @@ def test_an_older_batch_of_the_same_requests_is_not_taken_for_a_new_one(kind, tm
 def test_too_much_at_once_is_handed_in_again_later(tmp_path, monkeypatch):
     monkeypatch.setattr("agon.models.openai.FULL", 0.05)
     run, server = ran(lambda server: Run(tmp_path, matches(2), model(OpenAI, server.url)), fails=["limit", "", "limit"])
-    assert run.halted == [] and run.budget.spent.errors == {"429": 4} and set(server.batches.paid.values()) == {1}
+    assert run.halted == [] and run.budget.costs.errors == {"429": 4} and set(server.batches.paid.values()) == {1}
 
 
 def test_a_batch_that_is_refused_as_a_whole_says_why(tmp_path):
@@ -285,7 +285,7 @@ def test_after_an_outage_the_same_command_fetches_the_batch(tmp_path):
         return first, Run(tmp_path, matches(2), model(OpenAI, server.url))
 
     (first, second), server = ran(twice)
-    assert len(first.halted) == 2 and "batch batch_0 cannot be looked at: down" in str(first.halted[0])
+    assert len(first.halted) == 2 and "batch batch_0 cannot be reached: down" in str(first.halted[0])
     assert second.halted == [] and set(server.batches.paid.values()) == {1}
 
 
@@ -350,7 +350,7 @@ def test_a_completed_batch_without_a_file_is_asked_again_then_ends(tmp_path):
         return first, Run(tmp_path, matches(2), model(OpenAI, server.url))
 
     (first, second), server = ran(twice, unnamed=9)
-    assert "batch batch_0 cannot be looked at: it is completed, but names no file" in str(first.halted[0])
+    assert "batch batch_0 cannot be reached: it is completed, but names no file" in str(first.halted[0])
     assert second.halted == [] and set(server.batches.paid.values()) == {1}
 
 
@@ -369,7 +369,7 @@ def test_without_batches_nothing_is_asked_that_is_in_batches_already(tmp_path, m
     assert journal.path.exists()
 
 
-@pytest.mark.parametrize("end", ["is handed in", "is over"])
+@pytest.mark.parametrize("end", ["is submitted", "is over"])
 def test_after_a_broken_pipe_the_same_command_fetches_the_batch(end, tmp_path):
     class Closed(list):
         def append(self, line):
@@ -377,7 +377,7 @@ def test_after_a_broken_pipe_the_same_command_fetches_the_batch(end, tmp_path):
                 raise BrokenPipeError(32, "Broken pipe")
 
     def twice(server):
-        with pytest.raises(AgonError, match=r"^model standin: batches cannot be gone on with: BrokenPipeError: "):
+        with pytest.raises(AgonError, match=r"^model standin: batches cannot go on: BrokenPipeError: "):
             Run(tmp_path, matches(2), model(OpenAI, server.url), told=Closed())
         return Run(tmp_path, matches(2), model(OpenAI, server.url))
 

@@ -14,7 +14,7 @@ from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget
 from agon.models.openai import OpenAI
 from agon.models.recording import Recording, Writer
-from agon.models.remote import one_call
+from agon.models.remote import join_calls
 from agon.models.responses import Responses
 from agon.play import play
 from agon.record import record
@@ -157,9 +157,9 @@ def test_the_stand_in_calls_tools_too(tmp_path):
 
 
 def test_arguments_that_are_no_object_and_several_calls_are_no_call():
-    assert one_call("Hm.", [("craft_done", "{")]) == ("Hm.\ncraft_done({)", False)
-    assert one_call("", [("craft_done", "[]")]) == ("craft_done([])", False)
-    assert one_call("", [("craft_done", "{}"), ("decide", "{}")]) == ("craft_done({})\ndecide({})", False)
+    assert join_calls("Hm.", [("craft_done", "{")]) == ("Hm.\ncraft_done({)", False)
+    assert join_calls("", [("craft_done", "[]")]) == ("craft_done([])", False)
+    assert join_calls("", [("craft_done", "{}"), ("decide", "{}")]) == ("craft_done({})\ndecide({})", False)
 
 
 def test_where_no_tools_are_offered_calls_go_as_text():
@@ -167,7 +167,7 @@ def test_where_no_tools_are_offered_calls_go_as_text():
     thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
     messages = extend(extend((), "user", "And?"), "assistant", "{}", (thought, {"type": "text", "text": "So."}, call))
     messages, model = extend(messages, "user", "Done."), ADAPTERS["messages"]("http://127.0.0.1:9")
-    asked, answered, _ = model.whole(Request(messages, "s", tools={"decide": {}}))["messages"]
+    asked, answered, _ = model.request_body(Request(messages, "s", tools={"decide": {}}))["messages"]
     assert answered["content"][1:] == [{"type": "text", "text": "So."}, call] and asked["content"] == "And?"
-    *_, plain, last = model.whole(Request(messages, "s"))["messages"]
+    *_, plain, last = model.request_body(Request(messages, "s"))["messages"]
     assert plain["content"] == [thought, {"type": "text", "text": "{}"}] and last["content"][0]["type"] == "text"

@@ -82,13 +82,13 @@ def test_what_is_recorded_is_not_asked_again(tmp_path):
     one, _ = asked(tmp_path, MANY[:20], first)
     other, ledger = asked(tmp_path, MANY, again)
     assert other[:20] == one and sorted(again.asked) == sorted(MANY[20:])
-    assert ledger.budget.spent.calls == 10 and len(lines(tmp_path)[0]) == 30
+    assert ledger.budget.costs.calls == 10 and len(lines(tmp_path)[0]) == 30
 
 
 def test_what_is_recorded_needs_no_budget(tmp_path):
     asked(tmp_path, MANY, Says())
     found, ledger = asked(tmp_path, MANY, Says(), Budget(calls=0))
-    assert found == MANY and ledger.budget.spent.calls == 0
+    assert found == MANY and ledger.budget.costs.calls == 0
 
 
 def test_an_answer_says_its_place_and_whether_it_was_paid_now(tmp_path):
@@ -139,10 +139,10 @@ def test_lines_are_calls_whatever_fails(tmp_path_factory, failing, voided):
     model = Says(failures=failures)
     found, ledger = asked(folder, MANY, model)
     exchanges, failed = lines(folder)
-    assert len(exchanges) + len(failed) == model.asked.total() == ledger.budget.spent.calls
-    assert len(failed) == sum(failing.values()) == ledger.budget.spent.errors["500"]
+    assert len(exchanges) + len(failed) == model.asked.total() == ledger.budget.costs.calls
+    assert len(failed) == sum(failing.values()) == ledger.budget.costs.errors["500"]
     assert {each for each, what in zip(MANY, found, strict=True) if isinstance(what, CallFailed)} == voided
-    assert all(limiter.in_flight == 0 for limiter in ledger.limiters.values()) and not ledger.budget.booked
+    assert all(limiter.in_flight == 0 for limiter in ledger.limiters.values()) and not ledger.budget.bookings
 
 
 def test_a_call_is_tried_so_many_times_and_not_more(tmp_path):
@@ -179,7 +179,7 @@ def test_any_error_of_an_adapter_is_a_failure_on_record(tmp_path, raised):
     assert failed["kind"] == raised.__name__ and "x1b[31mwhy" in failed["text"] and "\x1b" not in failed["text"]
     assert isinstance(found[3], AgonError) and str(found[3]).startswith(f"model says: {raised.__name__}: ")
     assert found[:3] + found[4:] == MANY[:3] + MANY[4:]
-    assert not ledger.in_flight and not ledger.budget.booked and ledger.budget.unreported.tokens > 100
+    assert not ledger.in_flight and not ledger.budget.bookings and ledger.budget.unreported.tokens > 100
     asyncio.run(asyncio.wait_for(ledger.drain(), 60))
 
 
@@ -351,7 +351,7 @@ def test_a_budget_is_never_passed(tmp_path_factory, calls, tokens, usd, failing,
         failures={each: [RETRY] * count for each, count in failing.items()},
     )
     found, ledger = asked(folder, MANY, model, Budget(usd, tokens, calls))
-    spent = ledger.budget.spent
+    spent = ledger.budget.costs
     assert calls is None or spent.calls <= calls
     assert tokens is None or spent.tokens <= tokens
     assert usd is None or spent.usd <= usd + 1e-9
@@ -369,7 +369,7 @@ def test_a_budget_is_never_passed(tmp_path_factory, calls, tokens, usd, failing,
 
 def test_what_a_budget_stopped_is_gone_on_with_for_what_is_left(tmp_path):
     model = Says()
-    runs = [asked(tmp_path, MANY, model, Budget(calls=12))[1].budget.spent.calls for _ in range(4)]
+    runs = [asked(tmp_path, MANY, model, Budget(calls=12))[1].budget.costs.calls for _ in range(4)]
     assert runs == [12, 12, 6, 0] and set(model.asked.values()) == {1} and len(model.asked) == 30
 
 
@@ -393,21 +393,21 @@ def test_a_budget_in_money_wants_to_know_the_price(tmp_path, price):
 def test_a_budget_in_tokens_or_calls_needs_no_price(tmp_path):
     model = Says(price={}, parameters={"max_tokens": 9})
     found, ledger = asked(tmp_path, MANY, model, Budget(tokens=1e6, calls=100))
-    assert found == MANY and ledger.budget.spent.unpriced == 30
+    assert found == MANY and ledger.budget.costs.unpriced == 30
 
 
 def test_more_tokens_than_expected_widen_the_next_bounds(tmp_path):
     size = len((RULES[0].text + "move").encode())
     model = Says(tokens=(2 * size, 1), parameters={"max_tokens": 1})
     found, ledger = asked(tmp_path, MANY, model, Budget(tokens=5 * (2 * size + 1) + size), at_once=False)
-    assert sum(isinstance(each, str) for each in found) == 5 and ledger.budget.spent.tokens == 5 * (2 * size + 1)
+    assert sum(isinstance(each, str) for each in found) == 5 and ledger.budget.costs.tokens == 5 * (2 * size + 1)
 
 
 def test_a_budget_holds_from_the_first_call_where_every_byte_is_a_token(tmp_path):
     size = len((RULES[0].text + "move").encode())
     model = Says(tokens=(size, 1), parameters={"max_tokens": 1}, concurrency=8)
     _, ledger = asked(tmp_path, MANY, model, Budget(tokens=7 * size))
-    assert 0 < ledger.budget.spent.tokens <= 7 * size
+    assert 0 < ledger.budget.costs.tokens <= 7 * size
 
 
 def test_answers_that_do_not_say_what_they_cost_do_not_pass_a_budget(tmp_path):
@@ -458,7 +458,7 @@ def test_an_answer_whose_cost_is_not_believed_counts_at_its_most(tmp_path):
 def test_an_answer_longer_than_max_tokens_makes_the_next_bounds_wider(tmp_path):
     model = Says(tokens=(10, 500), parameters={"max_tokens": 1})
     _, ledger = asked(tmp_path, MANY, model, Budget(tokens=3000), at_once=False)
-    assert 0 < ledger.budget.spent.tokens <= 3000
+    assert 0 < ledger.budget.costs.tokens <= 3000
 
 
 def test_two_files_of_one_model_cannot_share_a_recording(tmp_path):
@@ -482,7 +482,7 @@ def lost(folder, story, budget=None):
                 await story(ledger)
         finally:
             writer.close()
-        assert ledger.limiters["says"].in_flight == 0 and not ledger.budget.booked
+        assert ledger.limiters["says"].in_flight == 0 and not ledger.budget.bookings
 
     asyncio.run(run())
 

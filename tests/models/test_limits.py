@@ -296,7 +296,7 @@ async def spend(budget, number, bound, share, seconds):
     except BudgetReached:
         return False
     await asyncio.sleep(seconds)
-    budget.spent.add(*answer(usd * int(tokens * share) / tokens, int(tokens * share)))
+    budget.costs.add(*answer(usd * int(tokens * share) / tokens, int(tokens * share)))
     budget.settle(str(number))
     return True
 
@@ -324,10 +324,10 @@ def test_a_budget_is_never_passed_and_is_used_up(many, usd, tokens, count, at_on
         return budget, await asyncio.gather(*(one(number, each) for number, each in enumerate(many)))
 
     budget, made = run(main())
-    spent = budget.spent
+    spent = budget.costs
     most = {"usd": usd, "tokens": tokens, "calls": count}
     left = {name: float("inf") if limit is None else limit - getattr(spent, name) for name, limit in most.items()}
-    assert min(left.values()) >= -1e-9 and spent.calls == sum(made) and not budget.booked
+    assert min(left.values()) >= -1e-9 and spent.calls == sum(made) and not budget.bookings
     for (bound, _, _), was_made in zip(many, made, strict=True):
         assert was_made or left["usd"] < bound[0] + 1e-9 or left["tokens"] < bound[1] or left["calls"] < 1
     assert all(made) or any(limit is not None for limit in most.values())
@@ -370,7 +370,7 @@ def test_a_call_that_failed_counts_as_a_call_and_costs_nothing():
             budget.settle("k")
         with pytest.raises(BudgetReached, match="calls"):
             await budget.book("k", CostBound(1.0, 10))
-        return budget.spent
+        return budget.costs
 
     assert (spent := run(main())).calls == 2 and spent.usd == 0
 
@@ -380,7 +380,7 @@ def test_the_booking_of_a_lost_worker_is_freed_by_the_next_call():
         budget = Budget(usd=2)
         await budget.book("k", CostBound(1.0, 10))
         await asyncio.wait_for(budget.book("k", CostBound(1.0, 10)), 60)
-        return budget.booked, budget.unreported
+        return budget.bookings, budget.unreported
 
     assert run(main()) == ({"k": CostBound(1.0, 10)}, CostBound(1.0, 10))  # the lost call may have been paid for
 
@@ -402,7 +402,7 @@ def test_a_wait_of_hours_ends_the_run():
         limiter = RateLimiter(model())
         await limiter.enter(1)
         limiter.leave(failure=CallFailed("429", "tomorrow", after=86400.0))
-        with pytest.raises(Halted, match=r"^model m: the provider asks to be left alone for 24.0 h$"):
+        with pytest.raises(Halted, match=r"^model m: the provider asks to wait 24.0 h$"):
             await limiter.enter(1)
         return limiter.in_flight
 
@@ -418,7 +418,7 @@ def test_who_gives_up_waiting_holds_nothing_up():
         waiting[0].cancel()
         budget.settle("first")
         await asyncio.wait_for(waiting[1], 60)
-        return set(budget.booked)
+        return set(budget.bookings)
 
     assert run(main()) == {"third"}
 
@@ -429,10 +429,10 @@ def test_without_limits_nothing_is_ever_refused():
         return budget, await asyncio.gather(*(spend(budget, n, (5.0, 1000), 1.0, 0.1) for n in range(50)))
 
     budget, made = run(main())
-    assert all(made) and budget.spent.usd == pytest.approx(250) and not budget.limited
+    assert all(made) and budget.costs.usd == pytest.approx(250) and not budget.has_limits
 
 
 def test_an_answer_of_unknown_price_is_counted_apart():
     budget = Budget()
-    budget.spent.add(model(price={}), Answer("", tokens_in=5, tokens_out=5))
-    assert (budget.spent.unpriced, budget.spent.usd, budget.spent.tokens) == (1, 0.0, 10)
+    budget.costs.add(model(price={}), Answer("", tokens_in=5, tokens_out=5))
+    assert (budget.costs.unpriced, budget.costs.usd, budget.costs.tokens) == (1, 0.0, 10)

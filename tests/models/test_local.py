@@ -162,9 +162,9 @@ def test_its_connections_and_server_stay_in_their_process(llama, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"base_url": "http://localhost:8000/v1"}, "base_url is for a server that runs already"),
-        ({"sha256": "1234"}, "sha256 takes the 64 digits"),
-        ({"context": None}, "context takes the tokens that fit"),
+        ({"base_url": "http://localhost:8000/v1"}, "base_url is for a server that already runs"),
+        ({"sha256": "1234"}, "sha256 must be the 64 digits"),
+        ({"context": None}, "set context, the size of the context window"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(tmp_path, settings, says):
@@ -323,4 +323,4 @@ def test_after_installation_it_plays_with_all_networks_cut_off(tmp_path):
 
 @real
 def test_the_weights_are_those_that_conf_means():
-    assert load("model", "smollm2")._checked().suffix == ".gguf"
+    assert load("model", "smollm2")._weights_path().suffix == ".gguf"

@@ -517,7 +517,7 @@ def test_failed_calls_without_answers_are_forgotten_on_demand(tmp_path, answered
         await writer.add(Failure("wanted", "500", "no"))
         for key in range(answered):
             await writer.add(Exchange(f"key{key}", "m", {}, "asked", "match/0/0.0.0"))
-        writer.close(forgets=True)
+        writer.close(forget_failures=True)
 
     asyncio.run(run())
     assert ((tmp_path / FILE).read_bytes() == before) is not bool(answered)

@@ -154,7 +154,7 @@ def test_a_script_that_does_not_fit_ends_a_recording_at_once(tmp_path):
     with pytest.raises(AgonError, match=r"model [01]: ValueError: rps has 3 actions"):
         asyncio.run(asyncio.wait_for(record([seated(LLM, LLM, game=RPS)], ledger), 60))
     writer.close()
-    assert not ledger.in_flight and set(ledger.budget.spent.errors) == {"ValueError"}
+    assert not ledger.in_flight and set(ledger.budget.costs.errors) == {"ValueError"}
 
 
 def test_labels_with_braces_and_brackets_are_said_as_they_are():

@@ -150,20 +150,24 @@ def test_a_letter_that_a_chat_does_not_tell_of_is_not_guessed():
     after = toy.logprobs(tuple(begun()[-5:]))
     worst = min((each for each in toy.VOCABULARY if len(each) == 1), key=lambda each: after[toy.VOCABULARY.index(each)])
     found, _ = weigh((worst,), {"logprobs": "chat"})
-    assert isinstance(found, CallFailed) and found.then == "void" and "not among the 20 first tokens" in str(found)
+    assert (
+        isinstance(found, CallFailed)
+        and found.then == "void"
+        and "not among the 20 likeliest first tokens" in str(found)
+    )
 
 
 @pytest.mark.parametrize("settings", [{}, {"logprobs": "chat"}])
 def test_what_a_provider_does_not_tell_exactly_is_refused_in_a_line(settings):
     found, server = weigh(lines(("a", "b")), settings)
     assert isinstance(found, CallFailed) and found.then == "stop" and not server.bodies
-    assert "cannot tell how likely whole answers are" in str(found)
+    assert "has no probabilities of whole answers" in str(found)
 
 
 def test_anthropic_tells_no_log_probabilities():
     request = Request(SHORT.messages, "s", options=("A", "B"))
     [found], _ = asked(Anthropic, request)
-    assert found.then == "stop" and str(found) == "model m: its protocol tells no log-probabilities"
+    assert found.then == "stop" and str(found) == "model m: its protocol has no log-probabilities"
 
 
 def test_a_setting_that_is_none_of_them_is_refused():

@@ -11,7 +11,7 @@ from agon.loop import Script as Script
 from agon.loop import longest
 from agon.loop import seat_dice as seat_dice
 from agon.models import Answering, Halted
-from agon.models.ends import Ended
+from agon.models.base import Ended
 
 T = TypeVar("T")
 STOOD_IN = "stood in: "
@@ -37,7 +37,7 @@ class Reply:
     seconds: float = 0.0
     cached: bool = False
     ended: Ended | None = None
-    """Why the answer ended (agon.models.ends). error: the provider refused for good. None: no model was asked."""
+    """Why the answer ended (agon.models.base). error: the provider refused for good. None: no model was asked."""
     exchange: str = ""
     """Key of the recorded exchange under data/recordings; empty when there was none."""
     detail: dict[str, Any] | None = None

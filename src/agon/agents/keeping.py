@@ -106,10 +106,10 @@ class BudgetedModel:
         """Whether answers come without waiting."""
         return self.model.instant
 
-    async def heard(self, request: Request, answer: Answer, fault: str) -> None:
+    async def report_reading(self, request: Request, answer: Answer, fault: str) -> None:
         """Tells the model that records what was wrong with an answer."""
-        if (heard := getattr(self.model, "heard", None)) is not None:
-            await heard(request, answer, fault)
+        if (report := getattr(self.model, "report_reading", None)) is not None:
+            await report(request, answer, fault)
 
     async def answer(self, request: Request) -> Answer:
         """Asks the model. Raises TooLong where the conversation does not fit."""

@@ -23,7 +23,7 @@ from agon.games.base import Times
 from agon.games.pages import aids_as_text, check_aids
 from agon.games.spaces import Text
 from agon.models import Answer, Answering, CallFailed, Message, Request, TooLong, extend
-from agon.models.ends import CUT
+from agon.models.base import CUT
 from agon.registry import kind
 
 NO_ANSWER = "(no answer)"
@@ -64,7 +64,7 @@ class LLM:
     `aids`: names of displays that people see beside the prompt, such as a payoff table (agon.games.pages). The model gets their text
     after the question whenever it has changed.
     `reads`: the format of answers: free, constrained, called or weighed (agon.agents.reads).
-    `cut_off`: how an answer counts that hit its limit of tokens or was held back by the provider (agon.models.ends). void: it is
+    `cut_off`: how an answer counts that hit its limit of tokens or was held back by the provider (agon.models.base). void: it is
     no move, and the model is asked again. as_done: it is read as if it were complete.
     """
 
@@ -293,8 +293,10 @@ async def ask(
             if whole
             else ParsedAnswer(answer.text, None, f"it was {CUT[answer.ended]}")
         )
-        if (heard := getattr(model, "heard", None)) is not None:  # the model that records counts readable answers
-            await heard(sample_request, answer, parsed.fault)
+        if (
+            report := getattr(model, "report_reading", None)
+        ) is not None:  # the model that records counts readable answers
+            await report(sample_request, answer, parsed.fault)
         messages = extend(messages, "assistant", parsed.text or NO_ANSWER, answer.opaque)
         if parsed.action is not None:
             reply = _reply(parsed.action, "", answers, len(answers), parsed.text, parsed.detail)

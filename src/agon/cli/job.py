@@ -49,6 +49,8 @@ class Job(click.Command):
             click.echo(f"note: the project is {ROOT}", err=True)
         if strange := [word for word in words if word.startswith("-")]:
             raise click.UsageError(f"No such option {strange[0]!r}.")
+        if writes := [word for word in words if word.lstrip("+").startswith(("hydra.output_subdir", "hydra.run"))]:
+            raise click.UsageError(f"{writes[0]}: commands keep no copy of their settings; --cfg job prints them")
         of_hydra = [*(["--cfg", cfg] if cfg else []), *(["--info", info] if info else []), *["--multirun"] * multirun]
         codes: list[int] = []
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import click
 
 from agon.errors import AgonError, visible
-from agon.paths import display_path, input_files, read_text_file
+from agon.paths import GAMES_SUFFIX, display_path, input_files, read_text_file
 
 
 def _kinds(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
@@ -61,7 +61,7 @@ def _tables_without_experiment(experiments: Collection[str]) -> list[tuple[str, 
     from agon.conf import recorded_games
 
     use = "for compare, rate, export and notebooks (no file in conf/experiment)"
-    tables = [path for path in input_files("transcripts", "*.parquet") if not path.stem.endswith(".games")]
+    tables = [path for path in input_files("transcripts", "*.parquet") if not path.name.endswith(GAMES_SUFFIX)]
     descriptions = {path.stem: f"the turns of {display_path(path)}, {use}" for path in tables}
     for source in recorded_games():
         descriptions[source] = f"recorded games that `agon ingest source={source}` reads, {use}"

@@ -23,12 +23,13 @@ from agon.paths import display_path, in_project
     "--model",
     default="smollm2",
     shell_complete=options.names_of("models"),
-    help="Who is asked at first: a file in conf/model; standin needs no model at all.",
+    help="Who is asked at first: a file in conf/model.",
 )
 def new(name: str, path: str, model: str) -> None:
     """Makes a study: a folder of one's own.
 
-    agon new study NAME makes studies/NAME, with conf, a metric, a notebook and stages of its own, which run at once.
+    agon new study NAME makes studies/NAME, with conf, a metric, a notebook and stages of its own.
+    They ask a small model, which `make pocket` in agon's folder installs; --model standin needs nothing.
     """
     from agon.study import make_study
 

@@ -13,6 +13,7 @@ from errno import ENOSPC
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -52,9 +53,9 @@ def _all_verbs() -> tuple[dict[str, click.Command], list[str]]:
     verbs, faults = dict(_verbs("agon.cli.verbs")), []
     for name, entry in sorted(_entry_points().items()):
         try:
-            verbs[name] = entry.load()
-        except (Exception, SystemExit) as error:
-            faults.append(f"{entry.value} cannot be used: {type(error).__name__}: {' '.join(str(error).split())}")
+            verbs[name] = _load(entry)
+        except AgonError as error:
+            faults.append(str(error))
     for module in _family_modules():
         try:
             own_verbs = _verbs(module)
@@ -65,7 +66,21 @@ def _all_verbs() -> tuple[dict[str, click.Command], list[str]]:
             f"{module}: there is a command {name} already: rename its own" for name in own_verbs if name in verbs
         ]
         verbs |= {name: verb for name, verb in own_verbs.items() if name not in verbs}
-    return verbs, faults
+    return verbs, list(dict.fromkeys(faults))
+
+
+def _load(entry: EntryPoint) -> click.Command:
+    """A verb of another package. Raises AgonError where the package is gone, or cannot be used."""
+    package = entry.module.partition(".")[0]
+    if find_spec(package) is None:
+        raise AgonError(f"{package} is not installed: put its folder back, or install agon again")
+    try:
+        verb: click.Command = entry.load()
+        return verb
+    except (Exception, SystemExit) as error:  # another's own may do anything
+        raise AgonError(
+            f"{entry.value} cannot be used: {type(error).__name__}: {' '.join(str(error).split())}"
+        ) from error
 
 
 class Verbs(click.Group):
@@ -80,7 +95,7 @@ class Verbs(click.Group):
         if verb := _verbs("agon.cli.verbs").get(cmd_name):
             return verb
         entry = _entry_points().get(cmd_name)
-        return entry.load() if entry else _all_verbs()[0].get(cmd_name)
+        return _load(entry) if entry else _all_verbs()[0].get(cmd_name)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes why some commands are missing."""

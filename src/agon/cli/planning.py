@@ -13,11 +13,11 @@ from agon.paths import ROOT, display_path
 
 
 def plan(settings: Settings) -> None:
-    """The bill, unpaid: ranges of calls, tokens, cost, time.
+    """Estimates the bill: calls, tokens, cost and time.
 
     experiment=NAME is a file in conf/experiment; experiment.repetitions=2 changes a part of it; batch=true asks in batches.
     """
-    from agon.models.batch import Journal, batched
+    from agon.models.batch import Journal, use_batches
     from agon.record.estimate import estimates
     from agon.record.habits import Habits
 
@@ -42,7 +42,7 @@ def plan(settings: Settings) -> None:
             f"recorded already: {count(len(recording), 'exchange')} in {display_path(recording.path)}; what is left:"
         )
     if settings["batch"]:
-        models = batched(models, Journal(recording.path.parent, recording.holds), click.echo)
+        models = use_batches(models, Journal(recording.path.parent, recording.holds), click.echo)
     rows = estimates(matches, models, recording, Habits(ROOT / "data/recordings"))
     width = max(len("  likely from"), *(len(name) for name in models))
     click.echo(f"{'':{width}} {'matches':>9} {'calls':>9} {'tokens in':>14} {'tokens out':>14} {'USD':>12} {'time':>9}")

@@ -1,4 +1,4 @@
-"""The verbs that make turns: play, and ingest."""
+"""The verbs that make turns, play and ingest; and export, which writes them for other tools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agon.cli.places import OTHER, Settings, experiment_of, lock_of, same_words, turns_file
+from agon.cli import options
+from agon.cli.places import (
+    OTHER,
+    Settings,
+    experiment_of,
+    lock_of,
+    outside_data,
+    own_folder,
+    same_words,
+    transcript_of,
+    turns_file,
+)
 from agon.cli.words import bar_of, bill_of
 from agon.errors import AgonError, count, visible
 from agon.games.base import families
@@ -165,3 +176,19 @@ def ingest(settings: Settings) -> int:
         f"{display_path(out)}: {count(result.matches, 'match')}, {count(len(result.turns), 'turn')}; {count(len(result.bad), 'bad file')}"
     )
     return 3 if result.bad else 0
+
+
+@click.command()
+@options.experiment(required=True)
+@options.out(help="A folder; else exports/NAME.")
+@options.force
+def export(experiment: str, out: str | None, force: bool) -> None:
+    """Writes a transcript for other tools."""
+    from agon.bridges import jsonl
+    from agon.turns import read
+
+    turns = read(transcript_of(experiment))
+    name = out or f"exports/{experiment}"
+    folder = outside_data(name)
+    own_folder(name, {path.name for path in folder.glob("*.jsonl")}, force)
+    click.echo(f"{display_path(folder)}: {count(jsonl(turns, folder, force), 'match')}")

@@ -18,7 +18,7 @@ from agon.paths import ROOT, display_path
 
 if TYPE_CHECKING:
     from agon.models.ledger import Ledger
-    from agon.models.limits import Budget, Spent
+    from agon.models.limits import Budget, Costs
     from agon.models.recording import Recording
     from agon.plan import Match
 
@@ -34,10 +34,9 @@ def record(settings: Settings) -> int:
     """
     import asyncio
 
-    from agon.models.batch import Journal, batched
-    from agon.models.heard import Unreadable
+    from agon.models.batch import Journal, use_batches
     from agon.models.ledger import Ledger
-    from agon.models.limits import Budget
+    from agon.models.limits import Budget, Unreadable
     from agon.models.recording import Writer
     from agon.record import record as record_matches
     from agon.record.estimate import estimates
@@ -57,10 +56,10 @@ def record(settings: Settings) -> int:
     if why := explain_cache_miss(asking, models, recording):
         click.echo(f"note: {why}; all is asked anew")
     writer = Writer(recording, lock_of(name))
-    journal, failing = Journal(recording.path.parent, recording.holds), FailureNotes(budget.spent)
+    journal, failing = Journal(recording.path.parent, recording.holds), FailureNotes(budget.costs)
     try:
         if settings["batch"]:
-            models = batched(models, journal, click.echo)
+            models = use_batches(models, journal, click.echo)
         rows = estimates(asking, models, recording, Habits(ROOT / "data/recordings"))
         expected = sum(estimate.questions for estimate in rows)
         with bar_of(min(expected, int(budget.most["calls"] or expected)), "question") as bar:
@@ -81,11 +80,11 @@ def record(settings: Settings) -> int:
             )
             show_progress()
     finally:
-        writer.close(forgets=True)
+        writer.close(forget_failures=True)
         journal.close()
-        if budget.spent.calls:
+        if budget.costs.calls:
             click.echo(describe_spending(recording, budget, failing.said))
-    if not budget.spent.calls:
+    if not budget.costs.calls:
         click.echo(describe_spending(recording, budget))
     limits = ", ".join(f"budget.{name}={most:g}" for name, most in budget.most.items() if most is not None)
     click.echo(f"expected before: {bill_of(rows)}{limits and f', if {limits} allowed it'}")
@@ -114,14 +113,14 @@ def record(settings: Settings) -> int:
 
 def describe_spending(recording: Recording, budget: Budget, said: str = "") -> str:
     """The size of the recording, and the spending of this command. `said`: the last failure that was already printed."""
-    spent, unknown = budget.spent, budget.unreported
+    spent, unknown = budget.costs, budget.unreported
     cached = (
         f", {spent.tokens_cached / spent.tokens_in:.0%} of them from the provider's cache" if spent.tokens_in else ""
     )
     unpriced = f" and {count(spent.unpriced, 'answer')} of unknown price" if spent.unpriced else ""
-    if spent.untold and not unknown.tokens:
-        unpriced += f" and {count(spent.untold, 'answer')} that did not say what they cost"
-    charged = f" ({spent.charged:,.4f} as charged by the provider, the rest reckoned)" if spent.charged else ""
+    if spent.without_usage and not unknown.tokens:
+        unpriced += f" and {count(spent.without_usage, 'answer')} that did not say what they cost"
+    charged = f" ({spent.charges:,.4f} as charged by the provider, the rest reckoned)" if spent.charges else ""
     errors = ", ".join(f"{number:,} x {kind}" for kind, number in spent.errors.most_common()) or "none"
     errors += f", the last: {spent.last}" if spent.last not in ("", said) else ""
     unreported = (
@@ -156,7 +155,7 @@ class FailureNotes:
     With `once`, for use beside a bar that counts failures, it prints the first time alone.
     """
 
-    def __init__(self, spent: Spent, say: Callable[..., object] = click.echo, once: bool = False) -> None:
+    def __init__(self, spent: Costs, say: Callable[..., object] = click.echo, once: bool = False) -> None:
         self.spent, self.say, self.once = spent, say, once
         self.failed, self.kinds, self.wait, self.next = 0, 0, 60.0, math.inf
         self.said = ""
@@ -176,7 +175,7 @@ class FailureNotes:
 
 def _update_bar(bar: Any, ledger: Ledger, matches: str) -> None:
     """Updates the bar: questions so far, of those expected; rounds, calls, readable answers, costs, and errors by kind."""
-    spent, answers = ledger.budget.spent, ledger.answers
+    spent, answers = ledger.budget.costs, ledger.answers
     errors = " ".join(f"{kind}:{number}" for kind, number in spent.errors.most_common(3))
     parts = [matches, count(answers.rounds, "round"), count(spent.calls, "call"), answers.share, f"{spent.usd:.2f} USD"]
     bar.n = answers.questions

@@ -1,11 +1,10 @@
 """The verbs of agon. Each does one thing, and prints a line about it. Its libraries are imported when it runs."""
 
-from agon.cli.exporting import export
 from agon.cli.job import Job
 from agon.cli.listing import list_
 from agon.cli.notebooks import new, notebook
 from agon.cli.planning import plan
-from agon.cli.playing import ingest, play
+from agon.cli.playing import export, ingest, play
 from agon.cli.recording import record
 from agon.cli.upkeep import make_settings, verify
 

@@ -49,11 +49,7 @@ def bill_of(rows: Sequence[Estimate]) -> str:
     return (
         f"about {count(round(calls), 'call')}, {usd:,.2f} USD"
         + f" ({low:,.0f} to {number_of(high)} calls, {least:,.2f} to {number_of(most, ',.2f')} USD)"
-        + (
-            f"; the money for {', '.join(unpriced)} is not in it, whose price conf/model does not say"
-            if unpriced
-            else ""
-        )
+        + (f"; without the cost of {', '.join(unpriced)}: conf/model does not say its price" if unpriced else "")
     )
 
 

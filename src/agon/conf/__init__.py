@@ -3,7 +3,7 @@
 `_target_` names what lies in packages that `agon.registry.locate` allows, and nothing is read from the environment.
 """
 
-from agon.conf.building import build, games, load, require_distinct_games
+from agon.conf.building import build, expand_settings, games, load, require_distinct_games, settings_of
 from agon.conf.composition import (
     MAIN,
     PRIMARY,
@@ -34,7 +34,6 @@ from agon.conf.files import (
     suggest_file,
 )
 from agon.conf.gate import FAULTS, document, reason
-from agon.conf.named import expand_settings, settings_of
 
 __all__ = [
     "CONF",

@@ -1,13 +1,14 @@
 """Composition of conf/ by Hydra: the settings of a command, and single files of its groups, as plain data."""
 
 import functools
+import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from omegaconf import DictConfig, OmegaConf
@@ -15,7 +16,6 @@ from omegaconf.resolvers import oc
 
 from agon.conf.files import CONF, OF_READER, current_name, find_families, names, reader_settings, suggest, suggest_file
 from agon.conf.gate import FAULTS, plain, reason
-from agon.conf.schema import Settings
 from agon.errors import AgonError, describe_fault
 from agon.paths import ROOT, SHIPPED, display_path, read_text_file
 
@@ -25,6 +25,35 @@ PRIMARY = "agon"
 """The file of MAIN with the settings of all commands. It includes the project's conf/config.yaml."""
 VERSION = "1.3"
 """The version of Hydra whose behaviour agon uses."""
+
+
+class Limit(msgspec.Struct, forbid_unknown_fields=True):
+    """The budget of one `record`; null is no limit."""
+
+    usd: Annotated[float, msgspec.Meta(ge=0)] | None
+    tokens: Annotated[float, msgspec.Meta(ge=0)] | None
+    calls: Annotated[float, msgspec.Meta(ge=0)] | None
+
+
+class Settings(msgspec.Struct, forbid_unknown_fields=True):
+    """The settings of a command as composed."""
+
+    agon: Literal[True]
+    fresh: bool
+    partial: bool
+    force: bool
+    large: bool
+    batch: bool
+    concurrency: Annotated[int, msgspec.Meta(ge=1)] | None
+    budget: Limit
+    readable: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
+    source: str
+    path: str | None
+    recorded: dict[str, list[str]]
+    out: Annotated[str, msgspec.Meta(pattern=r"\.parquet$")] | None
+    families: list[str]
+    packages: list[str]
+    experiment: dict[str, Any]
 
 
 @functools.cache
@@ -53,15 +82,29 @@ def _require_own_settings() -> None:
     same = settings.is_file() and read_text_file(settings) == read_text_file(SHIPPED / "conf/agon.yaml")
     for hiding in [path for path in (settings, hydra) if path.exists() and not (same and path == settings)]:
         raise AgonError(f"conf/{hiding.name} would hide agon's own: what differs goes into conf/config.yaml")
-    for path in CONF.rglob("*.yaml"):
-        if path.is_file() and not (same and path == settings) and _sets_hydra(read_text_file(path)):
+    for path in _settings_files():
+        if not (same and path == settings) and _sets_hydra(read_text_file(path)):
             raise AgonError(
                 f"{display_path(path)}: Hydra's own settings, and @package, are for the command line: take them out of the file"
             )
 
 
+def _settings_files() -> Iterator[Path]:
+    """The project's files of settings, also those in linked folders, which Hydra reads. Raises AgonError for a link in a circle."""
+    entered = set()
+    for folder, _, files in os.walk(CONF, followlinks=True):
+        place = Path(folder).resolve()
+        if place in entered:
+            raise AgonError(f"{display_path(Path(folder))} leads to a folder of conf/ once more: remove the link")
+        entered.add(place)
+        paths = [Path(folder) / name for name in files if name.endswith(".yaml")]
+        yield from filter(Path.is_file, paths)
+
+
 def _sets_hydra(text: str) -> bool:
     """Whether a file's text has settings or defaults of Hydra's own. A text that Hydra cannot read has none."""
+    if not re.search(r"hydra|@package|\\", text):  # a backslash can spell any letter
+        return False
     try:
         settings: Any = OmegaConf.to_container(OmegaConf.create(text))
     except FAULTS:

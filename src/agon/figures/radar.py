@@ -89,7 +89,7 @@ def ranking(areas: Axes, rates: Axes, table: pd.DataFrame) -> None:
         areas.text(value, row, f" {value:.1f}", va="center", fontsize=8)
     areas.set_yticks(rows, [f"{name} *" if moved[name] else str(name) for name in table.index])
     areas.set_xlim(0, 1.28 * table.area.max() / 1000)
-    areas.set_xlabel("radar area / 1000")
+    areas.set_xlabel("radar area (thousands)")
     rates.plot(table.win_rate, rows, ls="", **DIAMOND)
     for row, value in zip(rows, table.win_rate, strict=True):
         rates.annotate(f"{value:.1f}", (value, row), (7, 0), textcoords="offset points", va="center", fontsize=8)
@@ -128,7 +128,7 @@ def range_figure(
     panels: Mapping[str, tuple[pd.DataFrame, str, tuple[float, float]]], title: str, mark: str = ""
 ) -> Figure:
     """A panel of `ranges` for every title -> (table, unit, limits). `mark`: the diamond's meaning, if a table has `value`."""
-    fig = _empty_figure((12.4, 4.9), f"{title}\nThe number lies somewhere in its bar; where, the paper does not print")
+    fig = _empty_figure((12.4, 4.9), f"{title}\nThe number is somewhere in its bar; the paper does not print where")
     for place, (name, (table, unit, limits)) in enumerate(panels.items(), start=1):
         ranges(fig.add_subplot(1, len(panels), place), table, name, unit, limits)
     handles: list[Any] = [Patch(fc="white", ec="black", hatch="////"), Patch(fc="#9ecae1", ec="black")]

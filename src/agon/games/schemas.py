@@ -84,7 +84,7 @@ def write_answer(value: Any, thought: str | None = None) -> str:
     return json.dumps({**before, ACTION: value}, ensure_ascii=False)
 
 
-def calling(said: str, tool: str, arguments: Any) -> str:
+def write_call(said: str, tool: str, arguments: Any) -> str:
     """A tool call as an answer that `read_call` reads. `said`: the model's text beside the call.
 
     `arguments` is a JSON object or its text. Raises ValueError for anything else.
@@ -100,7 +100,7 @@ def calling(said: str, tool: str, arguments: Any) -> str:
 
 
 def read_call(text: str, legal: JsonSpace) -> Reading:
-    """The action in an answer that calls a tool (`calling`), with its reasoning as the note."""
+    """The action in an answer that calls a tool (`write_call`), with its reasoning as the note."""
     tools = legal.as_tools()
     if not text.lstrip().startswith("{"):
         return Reading(

@@ -19,10 +19,9 @@ import pandas as pd
 
 from agon.games import Game
 from agon.games.base import NormalForm
-from agon.ingest.base import Bad, Ingested
+from agon.ingest.base import LARGEST, Bad, Conditions, Ingested, Unusable, categorical, is_name
 from agon.ingest.facts import read_facts
 from agon.ingest.game_json import read_originals
-from agon.ingest.recorded import LARGEST, Conditions, Unusable, categorical, is_name
 from agon.turns import action_text, typed
 
 STYLES = ("zs", "cot", "spp")

@@ -8,9 +8,7 @@ import pyarrow as pya
 import pyarrow.parquet as pq
 
 from agon.errors import AgonError
-from agon.ingest.base import Bad
-from agon.ingest.files import reading
-from agon.ingest.recorded import Conditions, Records, Settings
+from agon.ingest.base import Bad, Conditions, Records, Settings, reading
 from agon.paths import display_path
 
 MATCHES = pya.schema(

@@ -18,9 +18,7 @@ import pandas as pd
 import pyarrow as pya
 
 from agon.errors import describe_fault
-from agon.ingest.base import Bad
-from agon.ingest.files import find_files
-from agon.ingest.recorded import LARGEST, Conditions, Records, Settings, Unusable, categorical
+from agon.ingest.base import LARGEST, Bad, Conditions, Records, Settings, Unusable, categorical, find_files
 from agon.turns import COUNT, TEXT
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]

@@ -24,9 +24,7 @@ from typing import Any
 
 import pandas as pd
 
-from agon.ingest.base import Bad, Ingested
-from agon.ingest.files import UNFIT, first_line, reading
-from agon.ingest.recorded import LARGEST, is_name
+from agon.ingest.base import LARGEST, UNFIT, Bad, Ingested, first_line, is_name, reading
 from agon.turns import action_text, typed
 
 RULES = 1

@@ -4,7 +4,7 @@ A stratum is a cell of the design: what both conditions share, such as the game 
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ from agon.metrics.interval import ALIKE, welch
 Numbers = NDArray[np.float64]
 Cells = Sequence[tuple[Numbers, Numbers]]
 """For each stratum the values of the first condition and those of the second, a value per match."""
+
+
+Kind: TypeAlias = Literal["welch", "shares", "pooled", "paired"]
+"""The kind of an interval, see `estimate`."""
 
 
 class Estimate(NamedTuple):
@@ -54,7 +58,8 @@ def estimate(cells: Cells, level: float = 0.95, alike: bool = False) -> Estimate
     The interval is absent without any spread (but for shares), and without a degree of freedom.
     """
     n, means, variances = moments(cells)
-    paired, has_singles = bool((n == 1).all(axis=0).any()), bool((n == 1).any())
+    how: str = kind_of(cells)
+    paired = how == "paired"
     weights = np.ones(len(n)) if paired or alike else n.prod(axis=1) / n.sum(axis=1)
     weights /= weights.sum()
     first, second = (float(value) for value in weights @ means)
@@ -70,11 +75,10 @@ def estimate(cells: Cells, level: float = 0.95, alike: bool = False) -> Estimate
             float(weights**2 @ (1 / n).sum(axis=1)) ** 0.5,
         )
         error, df = (float(value) for value in welch(weights, n, variances))
-    how = "paired" if paired else "pooled" if has_singles else "welch"
     middle = second - first
-    if len(cells) == 1 and n.min() > 1 and all(np.isin(value, (0, 1)).all() for value in cells[0]):
+    if how == "shares":
         shares = (n * means + 1)[0] / (n[0] + 2)
-        how, middle, df = "shares", float(shares[1] - shares[0]), np.inf
+        middle, df = float(shares[1] - shares[0]), np.inf
         error = float((shares * (1 - shares) / (n[0] + 2)).sum()) ** 0.5
     elif paired and len(cells) == 1:
         how = "one match: no interval"
@@ -82,6 +86,18 @@ def estimate(cells: Cells, level: float = 0.95, alike: bool = False) -> Estimate
         how, spread = "all matches of a cell are alike: no interval", np.nan
     half = np.nan if "no interval" in how else float(stdtrit(df, (1 + level) / 2)) * error
     return Estimate(first, second, middle - half, middle + half, how, spread, reach, spread_df, weights)
+
+
+def kind_of(cells: Cells) -> Kind:
+    """The kind of the interval that these cells get, see `estimate`."""
+    sizes = np.array([[len(one), len(other)] for one, other in cells])
+    if (sizes == 1).all(axis=0).any():
+        return "paired"
+    if (sizes == 1).any():
+        return "pooled"
+    if len(cells) == 1 and all(np.isin(values, (0, 1)).all() for values in cells[0]):
+        return "shares"
+    return "welch"
 
 
 def moments(cells: Cells) -> tuple[NDArray[np.int64], Numbers, Numbers]:

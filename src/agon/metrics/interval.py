@@ -131,12 +131,21 @@ def welch(weights: Numbers, n: NDArray[np.int64], variances: Numbers) -> tuple[A
     `weights` is cells. A cell of one match has the pooled variance of its condition's other cells, and Satterthwaite's formula
     adds its weight to theirs. Both numbers are absent (nan) where a condition has no larger cell.
     """
-    loads, free = weights[..., None] ** 2 / n, n - 1
-    others = free / np.maximum(free.sum(axis=-2, keepdims=True), 1)
-    loads = np.where(free > 0, loads, 0) + others * np.where(free > 0, 0, loads).sum(axis=-2, keepdims=True)
-    parts = loads * np.where(free > 0, variances, 0)
+    free = n - 1
+    parts = variance_loads(weights, n) * np.where(free > 0, variances, 0)
     total = np.where((free.sum(axis=-2) > 0).all(axis=-1), parts.sum(axis=(-2, -1)), np.nan)
     return total**0.5, total**2 / np.maximum((parts**2 / np.maximum(free, 1)).sum(axis=(-2, -1)), 1e-300)
+
+
+def variance_loads(weights: Numbers, n: NDArray[np.int64]) -> Numbers:
+    """How much the variance of each cell adds to that of a weighted sum of means (cells x conditions, see `welch`).
+
+    The load of a cell of one match goes to its condition's other cells, by their degrees of freedom.
+    """
+    loads, free = weights[..., None] ** 2 / n, n - 1
+    others = free / np.maximum(free.sum(axis=-2, keepdims=True), 1)
+    singles = np.where(free > 0, 0, loads).sum(axis=-2, keepdims=True)
+    return np.where(free > 0, loads, 0) + others * singles
 
 
 def ends(

@@ -1,4 +1,4 @@
-"""Language models: one protocol, adapters for the providers' own SDKs, a stand-in, recordings and limits."""
+"""Language models: one interface, adapters to the providers' SDKs, a stand-in, recordings and limits."""
 
 from agon.models.base import Answer, Answering, CallFailed, Halted, Message, Model, Request, TooLong, extend, message
 

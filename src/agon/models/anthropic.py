@@ -1,4 +1,4 @@
-"""Anthropic's messages protocol, through its SDK: its own service, and Amazon Bedrock."""
+"""Anthropic's messages protocol through its SDK, for its own service and for Amazon Bedrock."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -14,21 +14,21 @@ from agon.models.remote import (
     CLOCKS_DIFFER,
     Remote,
     Results,
-    charged,
+    charge_of,
     count,
-    one_call,
-    opaque,
-    part,
-    renamed,
+    has_bad_count,
+    join_calls,
+    object_in,
+    rename_parameters,
+    storable,
     text_of,
-    unreadable,
     with_calls,
 )
 
 CACHE = "cache_read_input_tokens", "cache_creation_input_tokens"
-"""Of the usage, what concerns the provider's prompt cache; absent where there is none."""
+"""Names of the usage of the prompt cache. Absent if there is no cache."""
 NAMES = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop": "stop_sequences"}
-"""Parameters that are sent as they are, by the names of this protocol."""
+"""Parameters that are sent unchanged -> their names in this protocol."""
 
 STATUSES = {
     "invalid_request_error": 400,
@@ -41,7 +41,7 @@ STATUSES = {
     "overloaded_error": 529,
     "api_error": 500,
 }
-"""Kind of an error -> the status that it has outside of batches."""
+"""Type of an error in a batch -> its HTTP status outside of batches."""
 
 
 class _Outcome(msgspec.Struct):
@@ -51,7 +51,7 @@ class _Outcome(msgspec.Struct):
 
 
 class _Result(msgspec.Struct):
-    """A line of a batch's results."""
+    """A line of the results of a batch."""
 
     custom_id: str
     result: _Outcome
@@ -59,38 +59,40 @@ class _Result(msgspec.Struct):
 
 _result = msgspec.json.Decoder(_Result)
 THOUGHTS = "thinking", "redacted_thinking"
-"""Blocks that go back with the answer that they came with; their signatures are checked."""
+"""Types of blocks that go back to the provider with their answer. It checks their signatures."""
 
 TOOL = "answer"
-"""The tool that must be called where that is how a schema is enforced."""
+"""Name of the tool with which a schema is enforced (`structured`: tool)."""
 
 
 @dataclass(kw_only=True)
 class Anthropic(Remote):
-    """A model behind /v1/messages. Its parameter `thinking` may also be "adaptive", or 0 for none."""
+    """A model behind /v1/messages. The parameter `thinking` may also be "adaptive", or 0 for no thinking."""
 
     bedrock: bool = False
-    """Whether it is asked through Amazon Bedrock; without a `key`, AWS's own settings say who asks."""
+    """Whether requests go through Amazon Bedrock. Without a `key`, AWS's own settings identify the user."""
     region: str | None = None
-    """Bedrock's region; None: AWS's own settings say."""
+    """Bedrock's region. None: the one of AWS's own settings."""
     cache: bool = True
-    """Whether the provider keeps the conversation so far for the next call; writing that costs a quarter more, reading little."""
+    """Whether the provider caches the conversation for the next call. Writing to the cache costs a quarter more,
+    reading little."""
 
     structured: Literal["format", "tool"] = "format"
-    """How a schema is enforced: as the format of the output, or, for models before Claude 4.5, as a tool that must be called."""
+    """The way to enforce a schema. format: the format of the output. tool: a tool that must be called, for models
+    before Claude 4.5."""
 
     sdk = "anthropic"
     path = "/v1/messages"
-    known = frozenset({"temperature", "top_p", "max_tokens", "thinking", "effort", "stop"})
+    parameter_names = frozenset({"temperature", "top_p", "max_tokens", "thinking", "effort", "stop"})
 
     @property
-    def rewritten(self) -> bool:
-        """Whether the SDK's client sends something else: for Bedrock the model is in the address."""
+    def rewrites_body(self) -> bool:
+        """Whether the SDK's client changes the body. For Bedrock it moves the model into the address."""
         return self.bedrock
 
-    def connected(self, key: str) -> Any:
-        """The SDK's client, which tries once and keeps up to `concurrency` connections."""
-        # here: the SDK takes a second to import, and a plan needs none of it
+    def make_client(self, key: str) -> Any:
+        """A client of the SDK. It tries every call once, with up to `concurrency` connections. Raises CallFailed."""
+        # here, because the SDK takes a second to import and a plan does not need it
         from anthropic import AsyncAnthropic, AsyncAnthropicBedrock, DefaultAioHttpClient
 
         if not self.parameters.get("max_tokens"):
@@ -110,7 +112,7 @@ class Anthropic(Remote):
         return AsyncAnthropic(api_key=key, **common)
 
     def body(self, messages: Sequence[Message]) -> dict[str, Any]:
-        """The request as it is sent, but for `extra`; what the next call will begin with is marked for the cache."""
+        """The body of a request without schema, tools and `extra`. It marks the conversation for the cache."""
         mark = {"cache_control": {"type": "ephemeral"}} if self.cache else {}
         system = "\n\n".join(text_of(message) for message in messages if message.role == "system")
         turns: list[dict[str, Any]] = [
@@ -124,7 +126,7 @@ class Anthropic(Remote):
         body: dict[str, Any] = {
             "model": self.model,
             "messages": turns,
-            **renamed(self.parameters, NAMES),
+            **rename_parameters(self.parameters, NAMES),
         }
         if system:
             body["system"] = [{"type": "text", "text": system} | mark]
@@ -137,8 +139,11 @@ class Anthropic(Remote):
             body["output_config"] = {"effort": effort}
         return body
 
-    def constrained(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-        """The body with the schema, as far as the provider enforces it: limits of numbers and texts become descriptions."""
+    def with_schema(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The body with the schema.
+
+        The provider does not enforce limits of numbers and texts: they become descriptions.
+        """
         if self.structured == "tool":
             tool = {"name": TOOL, "description": "Gives the answer.", "input_schema": schema}
             return body | {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}
@@ -147,22 +152,23 @@ class Anthropic(Remote):
         form = {"type": "json_schema", "schema": transform_schema(dict(schema))}
         return body | {"output_config": {**body.get("output_config", {}), "format": form}}
 
-    def calling(self, body: dict[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """The body with the tools. While it thinks, the provider lets nobody demand that one is called."""
-        offered = [{"name": name, "input_schema": takes} for name, takes in tools.items()]
+    def with_tools(self, body: dict[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """The body with the tools. For a model that thinks, the provider does not allow to require a call."""
+        schemas = [{"name": name, "input_schema": schema} for name, schema in tools.items()]
         kind = "auto" if body.get("thinking", {}).get("type") in ("adaptive", "enabled") else "any"
-        return body | {"tools": offered, "tool_choice": {"type": kind, "disable_parallel_tool_use": True}}
+        return body | {"tools": schemas, "tool_choice": {"type": kind, "disable_parallel_tool_use": True}}
 
     async def submit(self, name: str, requests: Mapping[str, Request]) -> str:
-        """Hands in a batch. Its protocol keeps no name for it."""
+        """Submits a batch. The protocol has no place for our name."""
         client = await self._connect()
-        items = [{"custom_id": key, "params": self.whole(request)} for key, request in requests.items()]
+        items = [{"custom_id": key, "params": self.request_body(request)} for key, request in requests.items()]
         return str((await client.messages.batches.create(requests=items)).id)
 
-    async def submitted(self, name: str, keys: Collection[str], since: float, others: Collection[str]) -> str | None:
-        """The provider's id of the batch with these requests; None where there is none.
+    async def find_batch(self, name: str, keys: Collection[str], since: float, others: Collection[str]) -> str | None:
+        """The provider's id of the batch with these requests. None: there is no such batch.
 
-        The requests of a batch show in its results: where one of as many requests is under way, it raises CallFailed.
+        Only the results of a batch show its requests. Raises CallFailed if an unfinished batch has the same number of
+        requests.
         """
         client = await self._connect()
         async for batch in client.messages.batches.list(limit=100):
@@ -177,7 +183,7 @@ class Anthropic(Remote):
         return None
 
     async def results(self, batch: str) -> Results | None:
-        """What came of a batch."""
+        """The results of a batch. None: it is not finished."""
         client = await self._connect()
         if (await client.messages.batches.retrieve(batch)).processing_status != "ended":
             return None
@@ -193,7 +199,7 @@ class Anthropic(Remote):
     def _result(self, raw: bytes) -> tuple[str, bytes | CallFailed] | None:
         try:
             line = _result.decode(raw)
-        except msgspec.DecodeError:  # its request is among those without a line
+        except msgspec.DecodeError:  # its request counts as one without a line
             return None
         kind = line.result.type
         if kind == "succeeded":
@@ -207,15 +213,15 @@ class Anthropic(Remote):
         )
 
     def read(self, content: Any) -> Answer:
-        """The answer in a response's JSON. Raises KeyError and the like when there is none."""
-        blocks, usage = content["content"], part(content, "usage")
+        """The answer in the JSON of a response. Raises KeyError or others if there is none."""
+        blocks, usage = content["content"], object_in(content, "usage")
         calls = [block for block in blocks if block["type"] == "tool_use"]
         text = "".join(block["text"] for block in blocks if block["type"] == "text")
         types: tuple[str, ...] = THOUGHTS
         if [block["name"] for block in calls] == [TOOL]:
             text = json.dumps(calls[0]["input"], ensure_ascii=False)
         elif calls:
-            text, single = one_call(text, [(block["name"], block["input"]) for block in calls])
+            text, single = join_calls(text, [(block["name"], block["input"]) for block in calls])
             types = (*THOUGHTS, "text", "tool_use") if single else THOUGHTS
         parts = [count(usage, f"{name}_tokens") for name in ("input", "output")]
         cache = [count(usage, name) for name in CACHE]
@@ -229,18 +235,19 @@ class Anthropic(Remote):
             tokens_out=tokens_out,
             id=str(content.get("id") or ""),
             stop=str(content.get("stop_reason") or ""),
-            unreported=None in parts or cache.count(None) == 1 or unreadable(usage, *CACHE),
-            usd=charged(usage),
-            opaque=opaque([block for block in blocks if block["type"] in types]),
+            unreported=None in parts or cache.count(None) == 1 or has_bad_count(usage, *CACHE),
+            usd=charge_of(usage),
+            opaque=storable([block for block in blocks if block["type"] in types]),
         )
 
 
 def _content(
     message: Message, call: dict[str, Any] | None, before: dict[str, Any] | None
 ) -> str | list[dict[str, Any]]:
-    """A message; before an answer stand the blocks of its thinking, unchanged, as the provider asks.
+    """The content of a message. The blocks of an answer's thinking stand before it, unchanged, as the provider
+    requires.
 
-    One that calls a tool goes back as it came, and what follows tells what came of the call.
+    A tool call goes back unchanged. The message after it is sent as the result of the call.
     """
     if call is not None:
         return [dict(block) for block in message.opaque]

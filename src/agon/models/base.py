@@ -1,40 +1,66 @@
-"""What a model is asked and what it answers. Providers, the stand-in and the recorder all speak this."""
+"""Requests to models and their answers. Adapters, the stand-in and the ledger all use these classes."""
 
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict, get_args
 
 import msgspec
 
 from agon.errors import AgonError, describe_fault
-from agon.models.ends import Ended
 
 Role = Literal["system", "user", "assistant"]
 
+Ended = Literal["stop", "length", "filter", "error", "unknown"]
+"""Why an answer ended, in one word for all providers.
+
+stop: the model ended it, perhaps with a tool call. length: a limit (max_tokens, the context) cut it off. filter: the
+provider held back a part of it, or refused. error: it failed. unknown: nobody says, as in old recordings.
+"""
+ENDS: tuple[Ended, ...] = get_args(Ended)
+CUT: dict[Ended, str] = {"length": "cut off at the limit of tokens", "filter": "held back or refused by the provider"}
+"""Ends of answers that are not complete -> the same in words."""
+
+_STOPS = "stop end_turn stop_sequence tool_use tool_calls function_call completed complete eos eos_token end weighed"
+_PARTS: dict[Ended, str] = {
+    "filter": "filter refus safety recitation blocklist blocked prohibited sensitive spii guardrail toxic language",
+    "error": "error fail abort cancel malformed unexpected timeout timed_out insufficient no_image other",
+    "stop": "stop eos",
+    "length": "length max limit window pause incomplete token repetition too_many",
+}
+"""Parts of the providers' words, in the order in which they are looked for. Providers spell one reason in many ways."""
+
+
+def ended_of(word: str) -> Ended:
+    """The meaning of a provider's word for why an answer ended. unknown: the word has no known part."""
+    plain = word.strip().lower().replace(" ", "_")
+    if plain in _STOPS.split():
+        return "stop"
+    return next((end for end, parts in _PARTS.items() if any(part in plain for part in parts.split())), "unknown")
+
 
 class Message(NamedTuple):
-    """One message of a conversation; made by `message`."""
+    """A message of a conversation. The function `message` makes it."""
 
     role: Role
     text: str
     id: str
     """A hash of the conversation up to here."""
     before: str
-    """Id of the message before; empty for the first."""
+    """Id of the previous message. Empty for the first."""
     opaque: tuple[dict[str, Any], ...] = ()
-    """Of an answer, what its provider wants back with it (`Answer.opaque`); ids do not hash it."""
+    """For an answer: the JSON objects that go back to its provider (`Answer.opaque`). The id does not hash them."""
 
 
 def clean(text: str | None) -> str:
-    """Text that can be stored: half a surrogate pair, where an answer was cut off, becomes a question mark."""
+    """Text that can be stored. Half a surrogate pair, as a cut may leave it, becomes a question mark."""
     return (text or "").encode("utf-8", "replace").decode()
 
 
 def message(role: Role, text: str, before: str = "", opaque: tuple[dict[str, Any], ...] = ()) -> Message:
-    """A message, after the one with the id `before`."""
+    """A message that follows the one with the id `before`."""
     text = text if text.isascii() else clean(text)
     digest = blake2b(f"{before}\n{role}\n{text}".encode(), digest_size=9)
     return Message(role, text, digest.hexdigest(), before, opaque)
@@ -49,86 +75,97 @@ def extend(
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a model."""
+    """A question to a model."""
 
     messages: tuple[Message, ...]
-    """The whole conversation: a system message first, then user and assistant in turn, ending with user."""
+    """The whole conversation: the system message, then user and assistant by turns. The last message is the user's."""
     sample: str
-    """Which of equally worded requests this is: match, seat and number of the call, so that no two matches share an answer."""
+    """Match, seat and number of the call. It tells requests with equal text apart, so that no two matches share an
+    answer."""
     expected: int = 0
-    """About how many tokens the answer will have; for estimates alone."""
+    """The expected tokens of the answer. Only estimates use it."""
     view: Any = None
-    """What the seat saw (an Observation). For the stand-in alone; no provider is sent it, and recordings do not hold it."""
+    """The seat's Observation. Only the stand-in uses it. It is not sent to providers and not recorded."""
     schema: Mapping[str, Any] | None = None
-    """The JSON schema that the answer must keep, where the provider can enforce it; None: any text."""
+    """The JSON schema of the answer, if the provider can enforce one. None: any text."""
     tools: Mapping[str, Mapping[str, Any]] | None = None
-    """Tools of which the model must call one: name -> JSON schema of its arguments; None: none are offered."""
+    """Tools, of which the model must call one: name -> JSON schema of the arguments. None: no tools."""
     options: tuple[str, ...] = ()
-    """Whole answers to be weighed: wanted is no text, but how likely each of them is (`Answer.weights`)."""
+    """Complete answers to weigh. The model then writes no text, but gives the log-probability of every option
+    (`Answer.weights`)."""
 
 
 Weight = Annotated[float, msgspec.Meta(ge=-1e9, le=1e-3)]
-"""Natural logarithm of a probability; a little above 0 it may be by rounding."""
+"""Natural logarithm of a probability. Rounding may put it a little above 0."""
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
-"""A number of tokens that can be kept; what an adapter answers is checked before it is."""
+"""A number of tokens. Numbers of adapters are checked before they are recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back."""
+    """The answer of a model."""
 
     text: str
-    """The answer proper; empty when there was none (a refusal without words, a call cut off while thinking)."""
+    """The text without the thinking. Empty: there was none (the model refused silently, or was cut off while it was
+    thinking)."""
     thinking: str = ""
-    """What the provider shows of the thinking before it."""
+    """The thinking before the text, as far as the provider shows it."""
     tokens_in: Tokens = 0
-    """Tokens sent, those read from the provider's cache included."""
+    """Tokens sent, with those from the provider's cache."""
     tokens_cached: Tokens = 0
-    """Of these, read from the provider's prompt cache."""
+    """Tokens sent that the provider read from its prompt cache."""
     tokens_out: Tokens = 0
-    """Tokens received, thinking included."""
+    """Tokens received, with the thinking."""
     seconds: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
-    """From sending to the last byte, of the call that succeeded."""
+    """Seconds from sending to the last byte, of the successful call."""
     id: str = ""
-    """The provider's name for this answer."""
+    """The provider's id of the answer."""
     stop: str = ""
-    """Why it ended, in the provider's word: stop, length, end_turn, refusal ..."""
+    """The provider's word for why the answer ended: stop, length, end_turn, refusal ..."""
     exchange: str = ""
-    """Key of the recorded exchange; empty where nothing was recorded."""
+    """Key of the recorded exchange. Empty: nothing was recorded."""
     recorded: bool = False
-    """Whether it was read from a recording rather than paid for now."""
+    """Whether the answer comes from a recording, so that nothing is paid."""
     tokens_written: Tokens = 0
-    """Of the tokens sent, written to the provider's prompt cache."""
+    """Tokens sent that the provider wrote to its prompt cache."""
     unreported: bool = False
-    """Whether the provider did not say, or not credibly, what the call took: a budget then counts the most that it can be."""
+    """Whether the provider did not say credibly how many tokens the call took. A budget then counts the highest
+    possible cost."""
     weights: tuple[Weight, ...] = ()
-    """Of each of the request's options, the logarithm of the probability that the model answers just so, at temperature 1."""
+    """For every option of the request, the log-probability that the model answers exactly so, at temperature 1."""
     usd: Annotated[float, msgspec.Meta(ge=0, le=1e6)] | None = None
-    """What the provider says that it charged; None where it does not say: then the cost is reckoned from tokens and prices."""
+    """The price in USD that the provider says it charged. None: it does not say; the cost follows from tokens and
+    prices."""
     opaque: tuple[dict[str, Any], ...] = ()
-    """What the provider wants back, as it came, where the answer stands in a conversation (thinking with its signature). It is no
-    text of the answer, and nobody else reads it."""
+    """JSON objects that go back to the provider unchanged when the conversation continues (such as thinking with its
+    signature). Nothing else reads them."""
     ended: Ended = "unknown"
-    """Why it ended, in agon's word (agon.models.ends); of a live call what `stop` means, and unknown until it is recorded."""
+    """Why the answer ended, in agon's word. The ledger derives it from `stop`; an adapter may leave it unknown."""
 
 
 class CallFailed(Exception):
-    """A call without an answer. Its text is one line that holds no secret."""
+    """A call without an answer. Its text is one line without secrets."""
 
     def __init__(
         self, kind: str, text: str, then: Literal["retry", "void", "stop"] = "retry", after: float | None = None
     ) -> None:
         super().__init__(clean(text))
         self.kind = kind
-        """For counting: a status (429), or timeout, connection, not JSON, no answer in it."""
+        """The kind of failure, for counts: a status (429), or words such as timeout, connection, not JSON."""
         self.then = then
-        """retry: it may pass; void: this conversation is refused for good; stop: every call will fail (key, settings)."""
+        """retry: a later try may succeed. void: this conversation is refused for good. stop: every call will fail
+        (key, settings)."""
         self.after = after
-        """Seconds the provider asks to wait; None where it does not say."""
+        """Seconds that the provider asks to wait. None: it does not say."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.kind, str(self), self.then, self.after)  # exceptions are not pickled whole otherwise
+        return type(self), (
+            self.kind,
+            str(self),
+            self.then,
+            self.after,
+        )  # else exceptions lose their attributes when pickled
 
 
 class TooLong(CallFailed):
@@ -136,7 +173,7 @@ class TooLong(CallFailed):
 
 
 class _Sampling(TypedDict, total=False):
-    """Of the parameters, what is counted with, and what must be of a form."""
+    """The parameters whose types are checked."""
 
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None
     stop: list[str] | None
@@ -144,7 +181,7 @@ class _Sampling(TypedDict, total=False):
 
 
 class _Limits(msgspec.Struct):
-    """Of a model's settings, those that are counted with."""
+    """The settings whose types are checked."""
 
     concurrency: Annotated[int, msgspec.Meta(ge=1)]
     tries: Annotated[int, msgspec.Meta(ge=1)]
@@ -161,45 +198,51 @@ class _Limits(msgspec.Struct):
 
 
 class Halted(Exception):
-    """A match cannot go on now, through no fault of its players; its text says why. What it has recorded is kept."""
+    """A match cannot go on now. Its players are not to blame. The text says why. What was recorded is kept."""
 
     final: ClassVar[bool] = False
-    """Whether it would end at the same place again, asked with the same settings."""
+    """Whether the match would halt at the same place again with the same settings."""
+
+
+class RunOver(Halted):
+    """No match of a run can go on."""
 
 
 @dataclass(kw_only=True)
 class Model(ABC):
-    """One file of conf/model: how a model is reached, what it costs, and how hard it may be asked."""
+    """A file of conf/model: the way to reach a model, its price and its limits."""
 
     model: str
-    """The provider's name for it."""
+    """The provider's name of the model."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Sampling: temperature, top_p, max_tokens (all output, thinking included), thinking (budget in tokens), effort, seed,
-    stop (a list of texts at which an answer ends, without them); under `extra` anything else, sent as it is."""
+    """Sampling: temperature, top_p, max_tokens (of the output with thinking), thinking (budget in tokens), effort,
+    seed, stop (a list of texts; the answer ends before them). Everything under `extra` is sent unchanged."""
     price: Mapping[str, float | None] = field(default_factory=dict)
-    """USD per million tokens: input, cached (input read from the provider's cache), written (to it), output; absent or null is
-    unknown."""
+    """USD per million tokens: input, cached (input from the provider's cache), written (to the cache), output. Absent
+    or null: unknown."""
     priced: str | None = None
-    """When that was the price: a month or a day, 2026-11 or 2026-11-22."""
+    """The month or day of that price: 2026-11 or 2026-11-22."""
     context: int | None = None
-    """Tokens that fit, answer included; None is unknown."""
+    """Size of the context window in tokens, with the answer. None: unknown."""
     concurrency: int = 8
-    """Calls in flight at once."""
+    """The most calls in flight at once."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     batch: float | None = None
-    """What a request costs in the provider's batch interface, as a share of the price (0.5: half); None: it is not used."""
+    """The price of a request in the provider's batch interface, as a share of `price` (0.5: half). None: no such
+    interface is used."""
     thinks: int = 0
-    """About how many tokens it thinks before an answer, within max_tokens; for plan's estimate alone."""
+    """The approximate tokens of thinking before an answer, within max_tokens. Only estimates use it."""
     timeout: float = 120.0
-    """Seconds for one try."""
+    """The most seconds of one try."""
     tries: int = 8
-    """Times one call is tried when the provider fails."""
+    """The most tries of one call when the provider fails."""
     pause: float = 0.5
-    """Seconds before the second try, doubled at each further one; a provider's own wish comes first."""
+    """Seconds before the second try, doubled before each further one. If the provider names a time, that time counts
+    instead."""
 
     def __post_init__(self) -> None:
-        """Refuses settings with which nothing can be asked. Raises AgonError."""
+        """Checks the settings. Raises AgonError."""
         self.parameters, self.price = self.parameters or {}, self.price or {}
         try:
             msgspec.convert({name: getattr(self, name) for name in _Limits.__struct_fields__}, _Limits)
@@ -212,44 +255,50 @@ class Model(ABC):
 
     @property
     def identity(self) -> str:
-        """What makes its answers its own, as JSON: matches and recordings are told apart by this, not by price or limits."""
+        """The identity of the model as JSON, for ids of matches and keys of recordings.
+
+        Price and limits are no part of it.
+        """
         return identity_of(self.model, self.parameters)
 
     @property
     def room(self) -> int | None:
-        """Tokens that a conversation may have: its context, less the longest answer; None: not known."""
+        """The most tokens of a conversation: the context less the longest answer. None: unknown."""
         return None if self.context is None else self.context - (self.parameters.get("max_tokens") or 0)
 
     @property
     def weighs(self) -> Literal["", "letters", "words"]:
-        """Which options it can weigh exactly: any words (letters too), single letters alone, or none."""
+        """The options that it can weigh exactly: words (any text), letters (single ones only), or none (empty)."""
         return ""
 
     @property
     def calls(self) -> bool:
-        """Whether it calls tools that it is offered."""
+        """Whether it can call tools."""
         return True
 
     @abstractmethod
     async def answer(self, request: Request) -> Answer:
-        """One call, tried once. Raises CallFailed."""
+        """Makes one try of a call. Raises CallFailed."""
 
-    def let_go(self) -> None:  # noqa: B027 - most have none
-        """Ends waiting for answers that can still be fetched by another run; nothing to do where there are none."""
+    def let_go(self) -> None:  # noqa: B027 - most models need nothing here
+        """Stops waiting for answers that another run can still fetch. Does nothing if there are none."""
 
-    async def close(self) -> None:  # noqa: B027 - most have none
-        """Ends connections; nothing to do where there are none."""
+    async def close(self) -> None:  # noqa: B027 - most models need nothing here
+        """Closes connections. Does nothing if there are none."""
 
     @property
     def writing_costs_more(self) -> bool:
-        """Whether tokens written to the provider's cache cost more than others."""
+        """Whether tokens that are written to the provider's cache cost more than others."""
         return (self.price.get("written") or 0) > (self.price.get("input") or 0)
 
     def cost(
         self, tokens_in: float, tokens_cached: float, tokens_out: float, tokens_written: float = 0
     ) -> float | None:
-        """USD; None where a price that is needed is unknown. Reading from and writing to a cache cost as input unless priced."""
-        price = {**dict.fromkeys(("cached", "written"), self.price.get("input")), **_known_prices(self.price)}
+        """The cost in USD. None: a necessary price is unknown.
+
+        Without prices of their own, cached and written tokens cost as input.
+        """
+        price = {**dict.fromkeys(("cached", "written"), self.price.get("input")), **_prices(self.price)}
         parts = [
             (tokens_in - tokens_cached - tokens_written, price.get("input")),
             (tokens_cached, price["cached"]),
@@ -261,23 +310,23 @@ class Model(ABC):
         return sum(tokens * (usd or 0) for tokens, usd in parts) / 1e6
 
 
-def _known_prices(price: Mapping[str, float | None]) -> dict[str, float]:
+def _prices(price: Mapping[str, float | None]) -> dict[str, float]:
     return {name: usd for name, usd in price.items() if usd is not None}
 
 
 class Answering(Protocol):
-    """Where an agent's questions go: a live model behind its recording, or the recording alone."""
+    """The agents' interface to a model: a live model with its recording, or the recording alone."""
 
     @property
     def instant(self) -> bool:
-        """Whether answers come without waiting."""
+        """Whether answers come at once, without awaiting anything."""
 
     async def answer(self, request: Request) -> Answer:
-        """The answer. Raises CallFailed, and what ends a whole run."""
+        """The answer. Raises CallFailed, Halted and AgonError."""
 
 
 def require_distinct(models: Mapping[str, Model]) -> None:
-    """Raises AgonError where two files of conf/model are one model to matches and recordings."""
+    """Raises AgonError if two files of conf/model have the same identity."""
     names: dict[str, str] = {}
     for name, model in models.items():
         if (other := names.setdefault(model.identity, name)) != name:
@@ -288,10 +337,10 @@ def require_distinct(models: Mapping[str, Model]) -> None:
 
 
 def identity_of(model: str, parameters: Mapping[str, Any]) -> str:
-    """A model's identity, as JSON."""
+    """The identity of a model as JSON."""
     return json.dumps({"model": model, "parameters": dict(parameters)}, sort_keys=True)
 
 
 def key_of(identity: str, request: Request) -> str:
-    """The key of an exchange: a hash of model and parameters (`identity`, as JSON), conversation and sample."""
+    """The key of an exchange: a hash of the model's identity, the conversation and the sample."""
     return blake2b(f"{identity}\n{request.messages[-1].id}\n{request.sample}".encode(), digest_size=12).hexdigest()

@@ -1,7 +1,8 @@
-"""Batches: questions that wait together are handed in together, for less money, and answered within a day.
+"""Batches: many questions are submitted together. They cost less, and the provider answers them within a day.
 
-The keys of the requests are on disk before a batch is handed in, and the provider's id for it after. So a run that ends at any moment is
-gone on with, and nothing is handed in twice: a batch of which no id came back is looked for in the provider's own list.
+The keys of the requests are on disk before a batch is submitted, and the provider's id of the batch afterwards. So a
+run may end at any moment and go on later, and nothing is submitted twice: a batch without an id is looked for in the
+provider's list.
 """
 
 import asyncio
@@ -23,50 +24,50 @@ from agon.models.remote import Remote, Results
 T = TypeVar("T")
 FILE = "batches.jsonl"
 MOST_REQUESTS, MOST_BYTES = 10_000, 64_000_000
-"""Of one batch: a fifth of what providers take, and bytes of its conversations."""
+"""The most requests of a batch (a fifth of what providers allow), and the most bytes of its conversations."""
 MOST_RESULTS = 1_000_000_000
-"""Bytes of the results of one batch that are read."""
+"""The most bytes of the results of a batch."""
 ANY = 1_000_000
-"""Requests that may wait at once."""
+"""The most requests that wait at once."""
 DAY, LONG = 86_400.0, 600.0
-"""Seconds in which providers answer a batch or give it up; for handing one in."""
+"""Seconds until providers have answered a batch or given it up, and seconds to submit one."""
 QUIET = 0.3
-"""Seconds without a new question after which the questions that wait are handed in."""
+"""Waiting questions are submitted after this many seconds without a new one."""
 APPEARS = 60.0
-"""Seconds after which a batch that was handed in is surely in the provider's list."""
-NOT_TAKEN = {"no connection", "key", "settings"}
-"""Kinds of failure, beside statuses of 400 to 499, after which no batch has been made."""
-UNSAID = "no result"
-"""Kind of failure of requests of which the provider tells nothing, not even that they failed."""
+"""Seconds after which a submitted batch is surely in the provider's list."""
+NO_BATCH = {"no connection", "key", "settings"}
+"""After these kinds of failure, and statuses from 400 to 499, the provider has no batch."""
+NO_RESULT = "no result"
+"""The kind of failure of requests about which the provider says nothing."""
 
 
 class Batch(msgspec.Struct, omit_defaults=True):
-    """A line of the journal: a batch before it is handed in, or its changes afterwards."""
+    """A line of the journal: a new batch before its submission, or a later change of it."""
 
     batch: str
-    """Our name for it."""
+    """Our name of the batch."""
     identity: str = ""
-    """The model that it asks."""
+    """Identity of the model."""
     keys: list[str] = []
-    """Of its requests; of exchanges, when they are recorded."""
+    """Keys of its requests, which become keys of exchanges."""
     time: float = 0.0
-    """When it was handed in, in seconds since 1970."""
+    """Time of submission in seconds since 1970."""
     id: str = ""
-    """The provider's name for it."""
+    """The provider's id."""
     lost: set[str] = set()
-    """Keys of requests that it has not answered, and never will."""
+    """Keys of requests that it will never answer."""
 
 
 class Journal:
-    """The batches of one recording, on disk beside it as long as they hold answers that are not recorded."""
+    """The batches of one recording. The file lies beside the recording until all answers are recorded."""
 
-    def __init__(self, folder: Path, recorded: Callable[[str], bool]) -> None:
-        self.path, self.recorded = folder / FILE, recorded
+    def __init__(self, folder: Path, is_recorded: Callable[[str], bool]) -> None:
+        self.path, self.is_recorded = folder / FILE, is_recorded
         self.batches: dict[str, Batch] = {}
-        """Our name -> the batch, as all lines together describe it."""
+        """Our name -> the batch, with all changes."""
         if self.path.exists():
             for raw in self.path.read_bytes().splitlines(keepends=True):
-                if raw.endswith(b"\n"):  # else torn by a crash, before what it tells has begun
+                if raw.endswith(b"\n"):  # else a crash tore the line, and its batch was not submitted
                     self._hold(self._read(raw))
 
     def _read(self, raw: bytes) -> Batch:
@@ -82,12 +83,12 @@ class Journal:
         batch.id, batch.lost = line.id or batch.id, batch.lost | line.lost
 
     def add(self, line: Batch) -> None:
-        """Returns when the line is on disk. Raises AgonError."""
+        """Adds a line, and returns when it is on disk. Raises AgonError."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
             try:
-                end = self.path.read_bytes().rfind(b"\n") + 1  # before what a crash has torn
+                end = self.path.read_bytes().rfind(b"\n") + 1  # after the last complete line
                 os.ftruncate(file, end)
                 os.pwrite(file, msgspec.json.encode(line) + b"\n", end)
                 os.fsync(file)
@@ -98,29 +99,29 @@ class Journal:
         self._hold(line)
 
     def open(self, identity: str) -> dict[str, Batch]:
-        """Key -> the batch that has its answer, or will have, for every request to a model that is not recorded."""
+        """Key -> batch, for every request in a batch to this model that has no recorded answer yet."""
         return {
             key: batch
             for batch in self.batches.values()
             if batch.identity == identity
             for key in batch.keys
-            if key not in batch.lost and not self.recorded(key)
+            if key not in batch.lost and not self.is_recorded(key)
         }
 
     @property
     def waiting(self) -> int:
-        """How many requests batches have the answers of, or will have, to whatever model."""
+        """Number of requests in batches, to any model, that have no recorded answer yet."""
         return sum(len(self.open(identity)) for identity in {batch.identity for batch in self.batches.values()})
 
     def require_none_waiting(self) -> None:
-        """Before all is asked without batches. Raises AgonError where batches would be paid for nothing."""
+        """Raises AgonError if requests are in batches, which a run without batches would pay again."""
         if self.waiting:
             raise AgonError(
                 f"{self.waiting:,} requests are in batches: say batch=true to collect them, or delete {self.path} to give them up"
             )
 
     def close(self) -> None:
-        """Takes the file away where everything in it is recorded."""
+        """Deletes the file if all its answers are recorded."""
         if self.path.exists() and not self.waiting:
             self.path.unlink()
 
@@ -129,21 +130,21 @@ class Outcome(msgspec.Struct):
     """The outcome of one request."""
 
     what: bytes | CallFailed
-    """The body of the response to it, or why there is none."""
+    """The body of the response, or the failure."""
     batch: Batch
     twice: bool = False
-    """Whether there was another response to it, which may be charged too."""
+    """Whether there was a second response, which may cost too."""
 
 
 @dataclass(kw_only=True)
-class Batched(Model):
-    """A model that is asked in batches. To agents and ledger it is a model like others, which takes any number of calls at once."""
+class BatchModel(Model):
+    """A model that is asked in batches. For agents and the ledger it is a model with any number of calls at once."""
 
-    of: Remote
-    """How it is reached, at its full price."""
+    remote: Remote
+    """The model without batches, at its full price."""
     journal: Journal
     say: Callable[[str], object] = lambda line: None
-    """Called with one line whenever the state of a batch changes."""
+    """Prints a line when the state of a batch changes."""
     concurrency: int = ANY
     timeout: float = DAY
     quiet: float = QUIET
@@ -151,25 +152,27 @@ class Batched(Model):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._identity = self.of.identity
-        self._desk = replace(self.of, most_bytes=MOST_RESULTS, timeout=max(self.of.timeout, LONG), concurrency=4)
+        self._identity = self.remote.identity
+        self._desk = replace(
+            self.remote, most_bytes=MOST_RESULTS, timeout=max(self.remote.timeout, LONG), concurrency=4
+        )
         self._new: dict[str, Request] = {}
-        """Requests that are not handed in yet, by key."""
+        """Key -> request that is not submitted yet."""
         self._waiting: dict[str, asyncio.Future[Outcome]] = {}
-        """Key -> who waits for its answer."""
+        """Key -> future of the caller who waits for the answer."""
         self._open = self.journal.open(self._identity)
-        """Key -> the batch that will answer it."""
+        """Key -> batch that will answer the request."""
         self._unclaimed: dict[str, Outcome] = {}
-        """Outcomes for which nobody has asked yet since this run began."""
+        """Key -> outcome that nobody has asked for in this run."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     @property
     def identity(self) -> str:
-        """As without batches: so recordings are the same."""
+        """The identity of the model without batches, so that recordings are the same."""
         return self._identity
 
     async def answer(self, request: Request) -> Answer:
-        """One answer, which may take a day. Raises CallFailed; Halted where a batch cannot be looked at now."""
+        """The answer, perhaps after a day. Raises CallFailed, and Halted if a batch is out of reach now."""
         if request.options:
             raise CallFailed("settings", "probabilities are not asked for in batches: leave batch=true out", "stop")
         key = key_of(self._identity, request)
@@ -178,7 +181,7 @@ class Batched(Model):
         if isinstance(what, CallFailed):
             raise CallFailed(what.kind, str(what), what.then, what.after)
         try:
-            answer = self.of.read_whole(what, request)
+            answer = self.remote.read_response(what, request)
         except CallFailed:
             self._lose(outcome.batch, [key])
             raise
@@ -200,22 +203,22 @@ class Batched(Model):
             self._waiting.pop(key, None)
 
     def _start(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Begins some work, unless it is under way."""
+        """Starts some work, unless it is running."""
         if name not in self._tasks or self._tasks[name].done():
             self._tasks[name] = asyncio.create_task(self._run_safely(work))
 
     async def _run_safely(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Does some work. Whatever goes wrong in it that nobody foresaw ends the run: nobody waits for ever."""
+        """Does some work. An unexpected error ends the run, so that nobody waits for ever."""
         try:
             await work()
         except Exception as error:
-            why = one_line(f"batches cannot be gone on with: {type(error).__name__}: {error}")
+            why = one_line(f"batches cannot go on: {type(error).__name__}: {error}")
             for waiting in self._waiting.values():
                 if not waiting.done():
                     waiting.set_exception(CallFailed(type(error).__name__, why, "stop"))
 
     async def _gather(self) -> None:
-        """Hands in what waits, whenever no more comes for a while."""
+        """Submits the waiting requests when no new ones come for a while."""
         while self._new:
             before = 0
             while before != len(self._new):
@@ -230,103 +233,110 @@ class Batched(Model):
             for key in requests:
                 del self._new[key]
             if requests:
-                await self._hand_in(requests)
+                await self._submit(requests)
 
-    async def _hand_in(self, requests: Mapping[str, Request]) -> None:
+    async def _submit(self, requests: Mapping[str, Request]) -> None:
         batch = Batch(f"agon-{token_hex(8)}", self._identity, list(requests), time())
         try:
             self.journal.add(batch)
             self._open |= dict.fromkeys(batch.keys, batch)
-            self._record_id(batch, await self._desk.within(self._desk.submit(batch.batch, requests)), "is handed in")
-        except CallFailed as failed:
-            if failed.kind in NOT_TAKEN or (failed.kind.startswith("4") and failed.kind != "408"):
+            self._record_id(batch, await self._desk.in_time(self._desk.submit(batch.batch, requests)), "is submitted")
+        except CallFailed as fault:
+            if fault.kind in NO_BATCH or (fault.kind.startswith("4") and fault.kind != "408"):
                 self._lose(batch, batch.keys)
-                self._fail(batch, failed)
+                self._fail(batch, fault)
                 return
         except AgonError as error:  # the journal cannot be written
             self._fail(batch, error)
             return
         self._start(batch.batch, lambda: self._follow(batch))
 
-    def _record_id(self, batch: Batch, id_: str, what: str) -> None:
+    def _record_id(self, batch: Batch, id_: str, event: str) -> None:
         self.journal.add(Batch(batch.batch, id=id_))
-        self.say(f"{self.model}: batch {id_} of {count(len(batch.keys), 'request')} {what}")
+        self.say(f"{self.model}: batch {id_} of {count(len(batch.keys), 'request')} {event}")
 
     async def _follow(self, batch: Batch) -> None:
-        """Waits for a batch's end, and gives out what came."""
+        """Waits until a batch is finished, and gives out its results."""
         try:
             if not batch.id and not await self._is_submitted(batch):
                 return
             while (results := await self._patiently(batch, lambda: self._desk.results(batch.id))) is None:
-                await asyncio.sleep(self.of.poll)
+                await asyncio.sleep(self.remote.poll)
             self._give_out(batch, results)
         except (AgonError, CallFailed, Halted) as error:
             self._fail(batch, error)
 
     async def _is_submitted(self, batch: Batch) -> bool:
-        """Whether a batch of which no id came back was made all the same.
+        """Whether the provider has a batch whose id did not come back.
 
-        Its time in the journal is that before it was handed in, which may take long: so it is given time from now on to appear.
+        The journal has the time before the submission, which may take long. So the batch has time from now on to
+        appear.
         """
 
         async def look() -> str | None:
             others = {batch.id for batch in self.journal.batches.values()}
-            return await self._desk.submitted(batch.batch, {*batch.keys}, batch.time, others)
+            return await self._desk.find_batch(batch.batch, {*batch.keys}, batch.time, others)
 
         start = time()
         while True:
             began = time()
             id_ = await self._patiently(batch, look)
             if id_ is not None:
-                self._record_id(batch, id_, "was handed in before")
+                self._record_id(batch, id_, "was submitted before")
                 return True
             if began > start + self.appears:
                 self._lose(batch, batch.keys)
                 self._fail(batch, CallFailed("not taken", "the batch did not reach the provider"))
                 return False
-            await asyncio.sleep(min(self.of.poll, self.appears))
+            await asyncio.sleep(min(self.remote.poll, self.appears))
 
     async def _patiently(self, batch: Batch, look: Callable[[], Awaitable[T]]) -> T:
-        """What the provider tells, though it may fail now and then. Raises CallFailed where it always will; Halted."""
+        """Repeats a request to the provider until it succeeds.
+
+        Raises CallFailed if it never will, Halted after too many failures.
+        """
         failures = 0
         while True:
             try:
-                return await self._desk.within(look())
-            except CallFailed as failed:
-                if failed.kind == "404":
-                    why = "the provider does not know it: it is too old, or was handed in with another key"
-                    raise self._paid_batch_error(batch, failed.kind, why) from None
-                failures += failed.kind != "under way"
-                if failed.then != "retry":
+                return await self._desk.in_time(look())
+            except CallFailed as fault:
+                if fault.kind == "404":
+                    why = "the provider does not know it: it is too old, or was submitted with another key"
+                    raise self._paid_batch_error(batch, fault.kind, why) from None
+                failures += fault.kind != "under way"
+                if fault.then != "retry":
                     raise
                 if failures == self.tries:
-                    raise Halted(f"batch {batch.id or batch.batch} cannot be looked at: {failed}") from None
-                await asyncio.sleep(failed.after or self.of.poll)
+                    raise Halted(f"batch {batch.id or batch.batch} cannot be reached: {fault}") from None
+                await asyncio.sleep(fault.after or self.remote.poll)
 
     def _paid_batch_error(self, batch: Batch, kind: str, why: str) -> CallFailed:
-        """Ends the run because of a batch that was paid: it stays in the journal, so it is not handed in again."""
+        """The failure that ends the run because of a paid batch.
+
+        The batch stays in the journal, so it is not submitted again.
+        """
         anew = f"Without its lines in {self.journal.path.name} they are asked, and paid, anew"
         return CallFailed(kind, f"batch {batch.id} of {count(len(batch.keys), 'request')}: {why}. {anew}", "stop")
 
     def _give_out(self, batch: Batch, results: Results) -> None:
-        """Raises CallFailed where nothing can be read of a batch that must have been answered."""
+        """Gives the outcomes to those who wait. Raises CallFailed if a batch must have answers and none can be read."""
         responses, twice = dict[str, bytes | CallFailed](), set[str]()
         for key, what in results.answers:
             earlier = responses.get(key)
             if isinstance(earlier, bytes) and isinstance(what, bytes):
                 twice.add(key)
-            if not isinstance(earlier, bytes) or (isinstance(what, bytes) and not self.of.readable(earlier)):
+            if not isinstance(earlier, bytes) or (isinstance(what, bytes) and not self.remote.has_answer(earlier)):
                 responses[key] = what
         outcomes = [responses.get(key, results.rest) for key in batch.keys]
-        if not any(isinstance(what, bytes) and self.of.readable(what) for what in outcomes):
-            unsaid = sum(key not in responses and results.rest.kind == UNSAID for key in batch.keys)
-            if unsaid or any(isinstance(what, bytes) for what in outcomes):
-                raise self._paid_batch_error(batch, UNSAID, "it is over, but no answer in its results can be read")
+        if not any(isinstance(what, bytes) and self.remote.has_answer(what) for what in outcomes):
+            missing = sum(key not in responses and results.rest.kind == NO_RESULT for key in batch.keys)
+            if missing or any(isinstance(what, bytes) for what in outcomes):
+                raise self._paid_batch_error(batch, NO_RESULT, "it is over, but no answer in its results can be read")
         keys = [key for key in batch.keys if self._open.get(key) is batch]
-        failed = [key for key in keys if not isinstance(responses.get(key), bytes)]
-        self._lose(batch, failed)
+        failures = [key for key in keys if not isinstance(responses.get(key), bytes)]
+        self._lose(batch, failures)
         self.say(
-            f"{self.model}: batch {batch.id} is over: {count(len(keys) - len(failed), 'answer')}, {count(len(failed), 'failure')}"
+            f"{self.model}: batch {batch.id} is over: {count(len(keys) - len(failures), 'answer')}, {count(len(failures), 'failure')}"
         )
         for key in keys:
             outcome, waiting = Outcome(responses.get(key, results.rest), batch, key in twice), self._waiting.get(key)
@@ -336,14 +346,14 @@ class Batched(Model):
                 waiting.set_result(outcome)
 
     def _lose(self, batch: Batch, keys: Sequence[str]) -> None:
-        """Has on disk that a batch does not answer some requests: they may be handed in again."""
+        """Records on disk that a batch does not answer some requests. They may be submitted again."""
         if keys:
             self.journal.add(Batch(batch.batch, lost={*keys}))
         for key in keys:
             self._open.pop(key, None)
 
     def _fail(self, batch: Batch, error: Exception) -> None:
-        """Ends the waiting for a batch."""
+        """Ends all waiting for a batch with an error."""
         for key in batch.keys:
             waiting = self._waiting.get(key)
             if waiting is None or waiting.done():
@@ -354,7 +364,7 @@ class Batched(Model):
                 waiting.set_exception(error)
 
     def let_go(self) -> None:
-        """Ends waiting: what is handed in is fetched when the same command is given again."""
+        """Stops all waiting. The same command later fetches the submitted batches."""
         for task in self._tasks.values():
             task.cancel()
         for waiting in self._waiting.values():
@@ -364,24 +374,26 @@ class Batched(Model):
                 )
 
     async def close(self) -> None:
-        """Ends connections."""
+        """Stops waiting, and closes connections."""
         self.let_go()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         await self._desk.close()
 
 
-def batched(models: Mapping[str, Model], journal: Journal, say: Callable[[str], object]) -> dict[str, Model]:
-    """The models; those that have a batch interface are asked through it. Raises AgonError where none has one."""
+def use_batches(models: Mapping[str, Model], journal: Journal, say: Callable[[str], object]) -> dict[str, Model]:
+    """The models by name, with batches if they have a batch interface. Raises AgonError if none has one."""
     if not any(isinstance(model, Remote) and model.batch for model in models.values()):
         raise AgonError(
             f"batch=true: no batch interface is known of {', '.join(models)} (`batch` in conf/model): leave it out"
         )
-    return {name: _batched(model, journal, say) for name, model in models.items()}
+    return {name: _use_batches(model, journal, say) for name, model in models.items()}
 
 
-def _batched(model: Model, journal: Journal, say: Callable[[str], object]) -> Model:
+def _use_batches(model: Model, journal: Journal, say: Callable[[str], object]) -> Model:
     if not isinstance(model, Remote) or not model.batch:
         return model
     price = {name: usd and usd * model.batch for name, usd in model.price.items()}
     names = "model", "parameters", "context", "thinks", "tries", "pause", "batch", "priced"
-    return Batched(of=model, journal=journal, say=say, price=price, **{name: getattr(model, name) for name in names})
+    return BatchModel(
+        remote=model, journal=journal, say=say, price=price, **{name: getattr(model, name) for name in names}
+    )

@@ -1,4 +1,4 @@
-"""What a provider's failure means: try again, give this conversation up, or stop the run; in a line without secrets."""
+"""The meaning of a failed call (try again, give up this conversation, stop the run), in a line without secrets."""
 
 import json
 import math
@@ -15,16 +15,17 @@ from agon.errors import visible
 from agon.models.base import CallFailed, TooLong
 
 LONGEST = 300
+"""The most letters of a printed line."""
 READ = 10_000
-"""Letters of a text that are looked at, for its one line and for what it means."""
+"""The most letters of a text that are looked at."""
 PIECE = 10
-"""So many letters of a key in a row are hidden, even where a provider tells only a part of it."""
+"""If this many letters of a key stand in a row, they are hidden, even if the rest of the key is missing."""
 SHORTEST = 16
-"""Letters of a key that is looked for in what comes back: what servers without keys are given for one (EMPTY) may be a word."""
+"""Shorter keys are not looked for in answers: for a server without keys a word such as EMPTY serves as the key."""
 NEVER_SENT = ConnectionRefusedError, socket.gaierror
-"""Of failed connections, those over which no request has gone."""
+"""Failures of a connection before any request was sent."""
 PASSING = {408, 409, 424, 425, 429}
-"""Statuses below 500 after which the same call may succeed."""
+"""Statuses below 500 after which the same call may succeed later."""
 
 NO_MONEY = re.compile(r"insufficient[_ ](quota|balance|credit|funds)|billing_(hard|not|error)|credit balance", re.I)
 REFUSED = re.compile(
@@ -38,25 +39,25 @@ TOO_LONG = re.compile(
     re.I,
 )
 RETRY_DELAY = re.compile(r'"retryDelay":\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
-"""How long Google asks to wait, in the body of an error."""
+"""The seconds that Google asks to wait, in the body of an error."""
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 SECRET = re.compile(r"\b(sk|pk|rk|gsk|hf|xai|tgp)[-_][\w*.-]{4,}|(?<=bearer )\S+|(?<=x-api-key: )\S+", re.I)
 
 
-def broken_off(stop: str) -> CallFailed:
-    """For half an answer of which the provider says, in its own word, that it failed."""
+def broken_answer(stop: str) -> CallFailed:
+    """The failure of an incomplete answer. `stop`: the provider's word for it."""
     return CallFailed("broken off", one_line(f"the answer broke off: the provider calls its end {stop}"))
 
 
 def failure(error: Exception, key: str | None = None) -> CallFailed:
-    """What was raised in a call, as a CallFailed. `key` names the environment variable whose value must not be told."""
+    """An error of a call as CallFailed. `key`: name of the environment variable whose value must stay hidden."""
     response: Any = getattr(error, "response", None)
     if hasattr(response, "status_code"):
         return refusal(response.status_code, response.headers, response.content.decode("utf-8", "replace"), key)
     causes = list(_causes(error))
     if any(isinstance(cause, TimeoutError) for cause in causes):
         return CallFailed("timeout", "no answer within the time limit")
-    if any(type(cause).__name__ == "TooLarge" for cause in causes):  # of agon.models.bounded, which takes long to read
+    if any(type(cause).__name__ == "TooLarge" for cause in causes):  # agon.models.http takes long to import
         return CallFailed("too large", str(causes[-1]))
     if re.search("Connection|Timeout", type(error).__name__):  # OpenAI's SDK calls a dropped connection a time-out
         kind = "no connection" if any(isinstance(cause, NEVER_SENT) for cause in causes) else "connection"
@@ -65,10 +66,10 @@ def failure(error: Exception, key: str | None = None) -> CallFailed:
 
 
 def refusal(status: int, headers: Mapping[str, str], body: str, key: str | None = None) -> CallFailed:
-    """What an HTTP status other than success means."""
-    text = words(body)
+    """The meaning of an HTTP status other than success."""
+    text = error_text(body)
     if 300 <= status < 400:
-        text = f"it sends elsewhere: give that address as base_url ({headers.get('location') or text})"
+        text = f"it redirects: use that address as base_url ({headers.get('location') or text})"
     then: Literal["retry", "void", "stop"] = "stop"
     long = status == 413 or (status in (400, 403, 422) and TOO_LONG.search(text))
     if long or (status in (400, 403, 422) and REFUSED.search(text)):
@@ -76,13 +77,18 @@ def refusal(status: int, headers: Mapping[str, str], body: str, key: str | None 
     elif (status in PASSING or status >= 500 or status < 300) and not NO_MONEY.search(text):
         then = "retry"
     after = None
-    if then == "retry" and (after := seconds_to_wait(headers)) is None and (told := RETRY_DELAY.search(body[:READ])):
-        after = float(told[1])
+    if then == "retry":
+        after = seconds_to_wait(headers)
+        if after is None and (delay := RETRY_DELAY.search(body[:READ])):
+            after = float(delay[1])
     return (TooLong if long else CallFailed)(str(status), one_line(f"status {status}: {text}", key), then, after)
 
 
 def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
-    """What retry-after asks for: it may be in milliseconds, in seconds, or a date. None where it says nothing that can be."""
+    """The seconds that the header retry-after asks for, in milliseconds, seconds or as a date.
+
+    None: it has no such value.
+    """
     after = headers.get("retry-after", "")
     for text, unit in ((headers.get("retry-after-ms", ""), 1000), (after, 1)):
         try:
@@ -98,13 +104,13 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def words(body: str) -> str:
-    """What the body of an error says, whichever provider's form it has; the beginning of one that is long or no JSON."""
+def error_text(body: str) -> str:
+    """The message in the body of an error, in any provider's form. If the body is long or no JSON: its beginning."""
     if len(body) > READ:
         return body[:READ]
     try:
         content = json.loads(body)
-        if isinstance(content, list) and content and isinstance(content[0], dict):  # as Google has it
+        if isinstance(content, list) and content and isinstance(content[0], dict):  # Google's form
             content = content[0]
         error = (content.get("error") or content) if isinstance(content, dict) else content
         if not isinstance(error, dict):
@@ -116,35 +122,35 @@ def words(body: str) -> str:
 
 
 def one_line(text: str, key: str | None = None) -> str:
-    """Text as one line of at most 300 characters that can be shown: without control characters, or anything that may be a secret."""
-    hidden = {value for name, value in os.environ.items() if len(value) > 7 and SECRET_NAME.search(name)}
+    """The text as one line of at most 300 characters, without control characters and without possible secrets."""
+    secrets = {value for name, value in os.environ.items() if len(value) > 7 and SECRET_NAME.search(name)}
     if key and (value := os.environ.get(key, "").strip()):
-        hidden.add(value)
+        secrets.add(value)
     cut = text[:READ]
-    for value in sorted(hidden, key=len, reverse=True):
-        for spelled in (value, quote(value, safe="")):
-            cut = cut.replace(spelled, "[hidden]")
-    if len(text) > READ:  # at its end may be what was cut in two
-        cut = cut[: -max(LONGEST, *map(len, hidden), 0)]
-    line = without_pieces(" ".join(cut.split())[: 3 * LONGEST], key)
+    for value in sorted(secrets, key=len, reverse=True):
+        for spelling in (value, quote(value, safe="")):
+            cut = cut.replace(spelling, "[hidden]")
+    if len(text) > READ:  # a secret at the end may be cut in two
+        cut = cut[: -max(LONGEST, *map(len, secrets), 0)]
+    line = hide_pieces(" ".join(cut.split())[: 3 * LONGEST], key)
     line = visible(SECRET.sub("[hidden]", line))
     return line if len(line) <= LONGEST and len(text) <= READ else line[: LONGEST - 3] + "..."
 
 
-def without_pieces(text: str, key: str | None) -> str:
-    """Text without the value of the environment variable `key`, and without any long piece of it."""
+def hide_pieces(text: str, key: str | None) -> str:
+    """The text without the value of the environment variable `key` and without long pieces of it."""
     value = os.environ.get(key or "", "").strip()
     if len(value) < SHORTEST:
         return text
     pieces = {value[start : start + PIECE] for start in range(len(value) - PIECE + 1)}
-    shown, place = list[str](), 0
+    parts, place = list[str](), 0
     while place < len(text):
         end = place
         while text[end : end + PIECE] in pieces:
             end += 1
-        shown.append("[hidden]" if end > place else text[place])
+        parts.append("[hidden]" if end > place else text[place])
         place = end + PIECE - 1 if end > place else place + 1
-    return "".join(shown)
+    return "".join(parts)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

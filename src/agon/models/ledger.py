@@ -1,4 +1,4 @@
-"""Between agents and models: what is recorded is not paid again, and what is paid stays within limits and budget."""
+"""The way from agents to models. A recorded answer is not paid again, and new calls keep limits and budget."""
 
 import asyncio
 from asyncio import sleep
@@ -14,63 +14,65 @@ from agon.errors import AgonError
 from agon.models.base import (
     Answer,
     CallFailed,
+    Ended,
     Halted,
     Message,
     Model,
     Request,
+    RunOver,
     TooLong,
     clean,
+    ended_of,
     key_of,
     require_distinct,
 )
-from agon.models.ends import Ended, ended_of
-from agon.models.errors import broken_off, failure
-from agon.models.heard import Heard, RunOver
-from agon.models.limits import Budget, CostBound, RateLimiter
+from agon.models.errors import broken_answer, failure
+from agon.models.limits import AnswerTally, Budget, CostBound, RateLimiter
 from agon.models.recording import Exchange, Failure, Recording, Writer
 
 FREE = {"no connection", "key", "settings", "expired", "cancelled", "failed", "not taken"}
-"""Kinds of failure before a model is asked. These, and statuses but for `TIMED_OUT`, cost nothing; any other may be wanted paid."""
+"""Kinds of failure before the model was asked. They cost nothing, as do statuses except `TIMED_OUT`. Other failures
+may cost."""
 NO_CALL = {"key", "settings"}
-"""Of these, those that end a run without any call: there is nothing to record."""
+"""Kinds in `FREE` without any call. They end the run and are not recorded."""
 TIMED_OUT = {"408", "504", "524"}
-"""Statuses with which a server in between gives up on a model that may well have answered."""
+"""Statuses of a server in between that stopped waiting. The model may have answered."""
 LENGTHS = "max_tokens", "max_completion_tokens", "max_output_tokens"
-"""What a request may call the longest answer."""
+"""Names of the limit of an answer in `extra`."""
 KNOCKS = 3
-"""So often a server is tried that refuses connections and has not answered once in this run: it is not there."""
+"""If a server has never answered in this run, it is absent after this many refused connections."""
 LONGEST = 120
-"""The longest pause before a further try, in first pauses."""
+"""The longest pause between tries, as a multiple of the first pause."""
 
 
 FIELDS = (
     *("text", "thinking", "tokens_in", "tokens_cached", "tokens_written", "tokens_out"),
     *("seconds", "id", "stop", "unreported", "weights", "usd", "opaque", "ended"),
 )
-"""Of an answer, what an exchange keeps."""
+"""The fields of an answer that an exchange has too."""
 
 
 class Unrecorded(AgonError):
-    """A replay needs an exchange that nobody has recorded."""
+    """A replay needs an exchange that is not recorded."""
 
 
 class Unfinished(Halted):
-    """Every try of a call failed."""
+    """All tries of a call failed."""
 
 
 class Absent(RunOver):
-    """A server is not there."""
+    """No server runs at the address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A model's recorded answers, without the model."""
+    """The recorded answers of a model, without the model."""
 
     name: str
     identity: str
     recording: Recording
     room: int | None = None
-    """As of the model."""
+    """`Model.room`."""
     instant: bool = True
 
     async def answer(self, request: Request) -> Answer:
@@ -82,28 +84,29 @@ class Replayed:
 
 
 class Accounts(Protocol):
-    """What a live model asks before and tells after each call; a Ledger, here or in another process."""
+    """The interface that `Live` uses before and after every call. `Ledger` implements it."""
 
     async def enter(self, name: str, key: str, size: int) -> Answer | None:
-        """The recorded answer, or None when the call may be made now."""
+        """The recorded answer. None: the call may be made now."""
 
     async def keep(self, name: str, line: Exchange, messages: tuple[Message, ...]) -> None:
-        """The call was answered, or refused for good."""
+        """Records a call that was answered or refused for good."""
 
-    async def failed(self, name: str, line: Failure, after: float | None) -> None:
-        """The call failed, and may be made again."""
+    async def add_failure(self, name: str, line: Failure, after: float | None) -> None:
+        """Records a failed call, which may be tried again."""
 
     def abandon(self, name: str, key: str) -> None:
-        """Nobody will tell what became of the call."""
+        """Ends a call whose result nobody will know."""
 
-    async def heard(self, sample: str, round_: int, text: str, fault: str, new: bool, ended: Ended) -> None:
-        """What an agent has made of an answer (agon.models.heard)."""
+    async def report_reading(self, sample: str, round_: int, text: str, fault: str, new: bool, ended: Ended) -> None:
+        """Counts an answer, and whether the agent could read it (`AnswerTally.add`)."""
 
 
 class Ledger:
-    """Limits, budget and recording of one run, for all its players. `note` is called whenever what is spent or booked changes.
+    """Limits, budget and recording of one run, for all its players.
 
-    `readable`: the share of answers below which no more calls are made; None: any.
+    note: called after every change of costs and bookings. readable: if a smaller share of the answers is readable, the
+    run stops (None: it goes on). Raises AgonError for models that cannot be told apart or whose costs have no bound.
     """
 
     def __init__(
@@ -115,35 +118,36 @@ class Ledger:
         readable: float | None = None,
     ) -> None:
         self.models, self.writer, self.budget, self.note = models, writer, budget, note
-        self.answers = Heard(readable)
+        self.answers = AnswerTally(readable)
         self.limiters = {name: RateLimiter(model) for name, model in models.items()}
         self.in_flight: dict[str, int] = {}
-        """Key of each call in flight -> its prompt's bytes."""
+        """Key of a call in flight -> length of its prompt in bytes."""
         self.per_byte = 1.0
-        """Tokens that a byte of prompt may be; English has about a quarter. Raised when a provider counts more."""
+        """The most tokens to a byte of prompt. English has about 0.25. It grows if a provider counts more."""
         self.longest: dict[str, int] = {}
-        """Tokens of the longest answer: some servers do not keep to max_tokens."""
+        """Model -> tokens of its longest answer, because some servers ignore max_tokens."""
         self.closed = False
         require_distinct(models)
         for name, model in models.items():
             _check(name, model, budget)
 
     async def enter(self, name: str, key: str, size: int) -> Answer | None:
-        """The recorded answer, or None when the call may be made now (after waiting for limits). Raises RunOver.
+        """The recorded answer. None: the call may be made now. Waits for the limits before. Raises Halted and
+        AgonError.
 
-        `size` is the prompt's length in bytes.
+        size: the length of the prompt in bytes.
         """
         if (recorded := self.writer.recording.get(key)) is not None:
             return recorded
         if too_few := self.answers.too_few:
             raise too_few
-        if key in self.in_flight:  # asked by a worker that is gone
+        if key in self.in_flight:  # a worker that is gone made it
             self._leave(name, key, reported=False)
         await self.limiters[name].enter(size / 4)
         try:
             if self.closed:
                 raise Halted("the run was stopped")
-            if self.writer.fault:  # what is answered could not be kept
+            if self.writer.fault:  # an answer could not be recorded
                 raise AgonError(self.writer.fault)
             await self.budget.book(key, self._bound(name, size))
         except BaseException:
@@ -152,7 +156,7 @@ class Ledger:
         self.in_flight[key] = size
         try:
             self.note()
-        except BaseException:  # what may be spent cannot be kept: the call is not made
+        except BaseException:  # the booking could not be stored, so the call is not made
             self.in_flight.pop(key)
             self.budget.settle(key)
             self.limiters[name].leave(-size / 4)
@@ -161,7 +165,7 @@ class Ledger:
 
     def _bound(self, name: str, size: int) -> CostBound:
         model = self.models[name]
-        if not self.budget.limited:
+        if not self.budget.has_limits:
             return CostBound(0.0, 0)
         tokens_in = int(size * self.per_byte) + 1
         tokens_out = max(_longest(model), self.longest.get(name, 0))
@@ -169,7 +173,7 @@ class Ledger:
         return CostBound(dearest, tokens_in + tokens_out)
 
     async def keep(self, name: str, line: Exchange, messages: tuple[Message, ...]) -> None:
-        """Returns when the exchange is on disk."""
+        """Records an exchange, and returns when it is on disk."""
         size = self.in_flight.get(line.exchange, 0)
         try:
             await self.writer.add(line, messages)
@@ -181,19 +185,19 @@ class Ledger:
             )
             reported = bool(line.void or line.tokens_in) and not line.unreported
             if line.void:
-                self.budget.spent.errors["too long" if line.too_long else "refused"] += 1
-                self.budget.spent.last = line.void
+                self.budget.costs.errors["too long" if line.too_long else "refused"] += 1
+                self.budget.costs.last = line.void
             else:
-                self.budget.spent.add(self.models[name], answer)
-                self.budget.spent.untold += not reported
+                self.budget.costs.add(self.models[name], answer)
+                self.budget.costs.without_usage += not reported
             if size:
                 self.per_byte = max(self.per_byte, line.tokens_in / size)
             self.longest[name] = max(line.tokens_out, self.longest.get(name, 0))
             self._leave(name, line.exchange, line.tokens_in + line.tokens_out - size / 4, reported=reported)
 
-    async def failed(self, name: str, line: Failure, after: float | None) -> None:
-        """Returns when the failure is on disk."""
-        spent = self.budget.spent
+    async def add_failure(self, name: str, line: Failure, after: float | None) -> None:
+        """Records a failure, and returns when it is on disk."""
+        spent = self.budget.costs
         if is_call := line.kind not in NO_CALL:
             spent.errors[line.kind] += 1
             spent.last = line.text
@@ -205,20 +209,20 @@ class Ledger:
             await self.writer.add(line)
 
     def abandon(self, name: str, key: str) -> None:
-        """Whoever made the call is gone, and nobody will tell what became of it."""
+        """Ends a call whose result nobody will know. The budget counts its bound."""
         self._leave(name, key, reported=False)
 
-    async def heard(self, sample: str, round_: int, text: str, fault: str, new: bool, ended: Ended) -> None:
-        """What an agent has made of an answer."""
+    async def report_reading(self, sample: str, round_: int, text: str, fault: str, new: bool, ended: Ended) -> None:
+        """Counts an answer, and whether the agent could read it."""
         self.answers.add(sample, round_, text, fault, new, ended)
         self.note()
 
     async def drain(self) -> None:
-        """Lets no more calls be made, and returns when those in flight are over: they are paid for, and the writer has them."""
+        """Refuses new calls, and returns when those in flight are over and recorded, since they are paid."""
         self.closed = True
         for model in self.models.values():
             model.let_go()
-        while self.in_flight:  # each has its own time limit
+        while self.in_flight:  # every call has a time limit
             await asyncio.sleep(0.05)
 
     def _leave(
@@ -231,7 +235,7 @@ class Ledger:
 
 
 def _longest(model: Model) -> int:
-    """Tokens that a model's answers to one request may have, as it is asked; `extra` may ask for more, and for several answers."""
+    """The most tokens of the answers to one request. `extra` may raise the limit and ask for several answers."""
     extra = model.parameters.get("extra") or {}
     longest, several = (
         max([value for name in names if isinstance(value := extra.get(name), int)], default=0)
@@ -241,7 +245,7 @@ def _longest(model: Model) -> int:
 
 
 def _check(name: str, model: Model, budget: Budget) -> None:
-    if budget.limited and not model.parameters.get("max_tokens"):
+    if budget.has_limits and not model.parameters.get("max_tokens"):
         raise AgonError(
             f"model {name}: without max_tokens a call's cost has no bound: write parameters: {{max_tokens: N}} into "
             f"conf/model/{name}.yaml, or max_tokens: N into the file of conf/sampling that the experiment names, or use budget.calls"
@@ -253,7 +257,7 @@ def _check(name: str, model: Model, budget: Budget) -> None:
 
 
 class Live:
-    """A live model behind a ledger: every call is booked before and recorded after it; failed ones are tried again."""
+    """A live model with a ledger. Every call is booked before and recorded afterwards. Failed calls are tried again."""
 
     instant = False
 
@@ -261,14 +265,14 @@ class Live:
         self.name, self.model, self.ledger, self.clock = name, model, ledger, clock
         self.identity, self.room = model.identity, model.room
         self._settings: dict[str, Any] = msgspec.json.decode(self.identity)
-        self._there = False
-        """Whether anything has come back in this run."""
+        self._responds = False
+        """Whether anything came back from the server in this run."""
 
     async def answer(self, request: Request) -> Answer:
-        """Recorded or new.
+        """The recorded answer, or a new one.
 
-        Raises CallFailed for a conversation that is refused for good, AgonError when no call can succeed (a wrong key),
-        Unfinished when every try failed, Absent where nobody listens, BudgetReached.
+        Raises CallFailed for a conversation that is refused for good, AgonError if no call can succeed (as with a wrong
+        key), Unfinished if all tries failed, Absent if no server runs there, and BudgetReached.
         """
         key = key_of(self.identity, request)
         size = sum([len(message.text.encode()) for message in request.messages])
@@ -277,62 +281,65 @@ class Live:
                 return recorded
             try:
                 outcome = await self._try_once(key, request)
-            except BaseException:  # where the run was stopped, nobody will tell what became of the call
+            except BaseException:  # the run was stopped, so nobody will know the result
                 self.ledger.abandon(self.name, key)
                 raise
             if isinstance(outcome, Answer):
                 return outcome
-            if not self._there and attempt + 1 >= KNOCKS:
+            if not self._responds and attempt + 1 >= KNOCKS:
                 raise Absent(
-                    f"model {self.name}: nobody answers there ({outcome}): "
-                    f"start its server, or mend base_url in conf/model/{self.name}.yaml"
+                    f"model {self.name}: no server answers ({outcome}): "
+                    f"start it, or correct base_url in conf/model/{self.name}.yaml"
                 )
             if attempt + 1 < self.model.tries and not outcome.after:
                 await sleep(self.model.pause * _pauses(key, attempt))
         raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {outcome}")
 
-    async def heard(self, request: Request, answer: Answer, fault: str) -> None:
-        """What an agent has made of an answer; `fault`: why it could not be read, if so."""
+    async def report_reading(self, request: Request, answer: Answer, fault: str) -> None:
+        """Counts an answer. `fault`: why the agent could not read it (empty: it could)."""
         round_ = getattr(request.view, "round", 0)
-        await self.ledger.heard(request.sample, round_, answer.text, fault, not answer.recorded, answer.ended)
+        await self.ledger.report_reading(request.sample, round_, answer.text, fault, not answer.recorded, answer.ended)
 
     async def _try_once(self, key: str, request: Request) -> Answer | CallFailed:
-        """One try, recorded: the answer, or why it may be tried again. Raises what makes that useless."""
+        """Makes one try and records it. Returns the answer, or the failure if a further try makes sense.
+
+        Else raises the failure.
+        """
         line = Exchange(exchange=key, asked=request.messages[-1].id, sample=request.sample, **self._settings)
         try:
-            async with asyncio.timeout(2 * self.model.timeout):  # should an adapter not keep to it
+            async with asyncio.timeout(2 * self.model.timeout):  # for adapters that ignore their time limit
                 answer = _storable(await self.model.answer(request), key, self.model.parameters.get("max_tokens"))
-            if answer.ended == "error":  # half an answer, whoever tells it
-                raise broken_off(answer.stop)
+            if answer.ended == "error":  # an incomplete answer, whatever the adapter says
+                raise broken_answer(answer.stop)
         except CallFailed as error:
-            failed = error
+            fault = error
         except Halted:
             raise
-        except Exception as error:  # whatever an adapter raises: the call may be paid for
-            failed = failure(error)
+        except Exception as error:  # whatever an adapter raises, the call may be paid
+            fault = failure(error)
         else:
-            self._there = True
+            self._responds = True
             for field in FIELDS:
                 setattr(line, field, getattr(answer, field))
             line.time = self.clock()
             await self.ledger.keep(self.name, line, request.messages)
             return answer
-        if failed.then == "void":
-            self._there = True
-            line.void, line.too_long, line.time = str(failed), isinstance(failed, TooLong), self.clock()
+        if fault.then == "void":
+            self._responds = True
+            line.void, line.too_long, line.time = str(fault), isinstance(fault, TooLong), self.clock()
             await self.ledger.keep(self.name, line, request.messages)
-            raise failed
-        self._there = self._there or failed.kind != "no connection"
-        await self.ledger.failed(self.name, Failure(key, failed.kind, str(failed), self.clock()), failed.after)
-        if failed.then == "stop":
-            raise AgonError(f"model {self.name}: {failed}")
-        return failed
+            raise fault
+        self._responds = self._responds or fault.kind != "no connection"
+        await self.ledger.add_failure(self.name, Failure(key, fault.kind, str(fault), self.clock()), fault.after)
+        if fault.then == "stop":
+            raise AgonError(f"model {self.name}: {fault}")
+        return fault
 
 
 def _storable(answer: Answer, key: str, most: int | None = None) -> Answer:
-    """What a replay will give, but that it is not recorded; `most`: tokens that it may have.
+    """The answer as a replay will return it (but for `recorded`). `most`: its limit of tokens.
 
-    Raises what comes of an adapter's answer that cannot be kept.
+    Raises msgspec.ValidationError if an adapter's answer cannot be recorded.
     """
     fields = {name: getattr(answer, name) for name in FIELDS}
     fields["ended"] = _ended(answer, most)
@@ -343,7 +350,10 @@ def _storable(answer: Answer, key: str, most: int | None = None) -> Answer:
 
 
 def _ended(answer: Answer, most: int | None) -> Ended:
-    """Why an answer ended. One that was weighed is whole; one that is all thought, up to the limit, was cut off whatever is said."""
+    """Why an answer ended. Weighed answers are complete.
+
+    Answers of thinking alone, up to the limit, were cut off, whatever is said.
+    """
     if answer.weights:
         return "stop"
     ended = answer.ended if answer.ended != "unknown" else ended_of(str(answer.stop))

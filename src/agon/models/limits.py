@@ -1,26 +1,31 @@
-"""How hard models may be asked, and how much may be spent."""
+"""The limits of a run: calls at once, calls and tokens a minute, costs, and the share of readable answers."""
 
 from asyncio import Future, get_running_loop, sleep
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from math import sqrt
 from time import monotonic
 
-from agon.models.base import Answer, CallFailed, Halted, Model
-from agon.models.heard import RunOver
+from agon.errors import visible
+from agon.models.base import CUT, Answer, CallFailed, Ended, Halted, Model, RunOver
 
 REST = 4
-"""A model's pauses without new calls after a 429 that does not say how long."""
+"""After a 429 without a time to wait, this many of the model's pauses pass without new calls."""
 
 LONGEST_REST = 3600
-"""Seconds that a run waits for a provider that wants to be left alone; where it wants more, the run stops and says so."""
+"""The longest rest in seconds that a run waits for. If a provider asks for more, the run stops and says so."""
 
 
 class BudgetReached(RunOver):
-    """The next call could pass the budget."""
+    """The next call could exceed the budget."""
+
+
+class Unreadable(RunOver):
+    """Too few answers can be read."""
 
 
 class Bucket:
-    """A rate: `amount` a minute, with up to `burst` seconds' worth at once. None: no limit."""
+    """A rate: `amount` a minute. What `burst` seconds allow may be used at once. None: no limit."""
 
     def __init__(self, amount: float | None, burst: float = 5.0) -> None:
         self.rate = amount / 60 if amount else None
@@ -28,7 +33,7 @@ class Bucket:
         self.next = 0.0
 
     def take(self, amount: float) -> float:
-        """Books `amount`; how many seconds to wait before using it. A negative amount gives back."""
+        """Books `amount`, and returns the seconds to wait before it may be used. A negative amount is given back."""
         if self.rate is None:
             return 0.0
         now = monotonic()
@@ -38,9 +43,10 @@ class Bucket:
 
 
 class RateLimiter:
-    """The way to one model: calls in flight, requests and tokens a minute, and a rest when it says that it is too much.
+    """Limits the calls to one model: calls in flight, requests and tokens a minute, and a rest when the provider asks
+    for it.
 
-    A 429 takes a third of the calls in flight away; every answer gives some of it back.
+    After a 429 the limit of calls in flight is a third lower. Every answer raises it a little again.
     """
 
     def __init__(self, model: Model) -> None:
@@ -53,7 +59,7 @@ class RateLimiter:
         self._waiting: deque[Future[None]] = deque()
 
     async def enter(self, tokens: float) -> None:
-        """Waits for a place, first come first served, then for the rates. Every entry must be left."""
+        """Waits for a place (first come, first served) and then for the rates. `leave` must follow. Raises Halted."""
         turn: Future[None] = get_running_loop().create_future()
         self._waiting.append(turn)
         self._admit()
@@ -68,7 +74,7 @@ class RateLimiter:
                 await sleep(wait)
             while (wait := self.rest - monotonic()) > 0:
                 if wait > LONGEST_REST:
-                    raise Halted(f"model {self.model}: the provider asks to be left alone for {wait / 3600:.1f} h")
+                    raise Halted(f"model {self.model}: the provider asks to wait {wait / 3600:.1f} h")
                 await sleep(wait)
         except BaseException:
             self._give_up()
@@ -86,14 +92,14 @@ class RateLimiter:
         self._admit()
 
     def leave(self, more_tokens: float = 0.0, failure: CallFailed | None = None) -> None:
-        """The call is over and took `more_tokens` than was booked."""
+        """Ends a call. `more_tokens`: the tokens that it took beyond those that were booked."""
         self.in_flight -= 1
         self.tokens.take(more_tokens)
         if failure is None:
             self.limit = min(self.most, self.limit + 1 / self.limit)
         else:
             now, busy = monotonic(), failure.kind in ("429", "529")
-            if busy and now >= self.rest:  # else a call that was sent before the last cut
+            if busy and now >= self.rest:  # else the call was sent before the last cut
                 self.limit = max(1.0, self.limit * 2 / 3)
             wait = self.pause if busy and failure.after is None else failure.after
             self.rest = max(self.rest, now + (wait or 0.0))
@@ -101,38 +107,39 @@ class RateLimiter:
 
 
 DISCOUNT = 100
-"""A server that says it charged less than our price by more than this factor is not believed: the budget would hold nothing."""
+"""If a server says that it charged less than our price by more than this factor, it is not believed: no budget would
+hold."""
 
 
 @dataclass
-class Spent:
-    """What calls have cost so far."""
+class Costs:
+    """The costs of the calls so far."""
 
     calls: int = 0
-    """Tries, failed ones included."""
+    """Tries. Failed ones count."""
     answers: int = 0
     tokens_in: int = 0
     tokens_cached: int = 0
     tokens_out: int = 0
     usd: float = 0.0
-    charged: float = 0.0
-    """Of usd, what providers have said that they charged; the rest is reckoned from tokens and prices."""
+    charges: float = 0.0
+    """The part of `usd` that providers say they charged. The rest is computed from tokens and prices."""
     unpriced: int = 0
-    """Answers whose price is not known: usd leaves them out."""
-    untold: int = 0
-    """Answers that did not say, or not credibly, how many tokens they took."""
+    """Number of answers without a known price. `usd` leaves them out."""
+    without_usage: int = 0
+    """Number of answers that did not say credibly how many tokens they took."""
     errors: Counter[str] = field(default_factory=Counter)
-    """Failed tries by kind."""
+    """Number of failed tries by kind."""
     last: str = ""
-    """What the last failed try said."""
+    """The text of the last failure."""
 
     @property
     def tokens(self) -> int:
-        """Sent and received."""
+        """Tokens sent and received."""
         return self.tokens_in + self.tokens_out
 
     def add(self, model: Model, answer: Answer) -> None:
-        """One more answer."""
+        """Adds an answer."""
         self.answers += 1
         self.tokens_in += answer.tokens_in
         self.tokens_cached += answer.tokens_cached
@@ -140,7 +147,7 @@ class Spent:
         cost = model.cost(answer.tokens_in, answer.tokens_cached, answer.tokens_out, answer.tokens_written)
         if answer.usd is not None and (cost is None or answer.usd * DISCOUNT >= cost):
             cost = answer.usd
-            self.charged += cost
+            self.charges += cost
         if cost is None:
             self.unpriced += 1
         else:
@@ -149,64 +156,68 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class CostBound:
-    """The most that one call can cost."""
+    """The highest possible cost of a call."""
 
     usd: float
     tokens: int
 
 
 class Budget:
-    """What one command may spend. Nothing is sent that could pass it; near the end calls wait for those in flight."""
+    """The limits on the costs of one command. No call is sent that could exceed them.
+
+    Near a limit, calls wait until calls in flight are over.
+    """
 
     def __init__(self, usd: float | None = None, tokens: float | None = None, calls: float | None = None) -> None:
         self.most = {"usd": usd, "tokens": tokens, "calls": calls}
-        self.spent = Spent()
+        self.costs = Costs()
         self.unreported = CostBound(0.0, 0)
-        """The most that calls have cost of which nobody said what they cost; it counts as spent."""
-        self.booked: dict[str, CostBound] = {}
+        """The highest possible cost of all calls whose cost nobody reported. The budget counts it as spent."""
+        self.bookings: dict[str, CostBound] = {}
         self._waiting: list[Future[None]] = []
         self._usd, self._tokens = 0.0, 0
 
     @property
     def used(self) -> dict[str, float]:
-        """What calls have cost that are over, in usd, tokens and calls; where nobody said, the most that it can be."""
-        spent, unknown = self.spent, self.unreported
-        return {"usd": spent.usd + unknown.usd, "tokens": spent.tokens + unknown.tokens, "calls": spent.calls}
+        """The cost of finished calls in usd, tokens and calls. Unreported costs count with their bounds."""
+        costs, unreported = self.costs, self.unreported
+        return {"usd": costs.usd + unreported.usd, "tokens": costs.tokens + unreported.tokens, "calls": costs.calls}
 
     @property
     def at_most(self) -> dict[str, float]:
-        """`used`, and the most that calls in flight can cost: what to go on from, should this process end now."""
+        """`used` and the bounds of calls in flight. If this process ended now, the next would start from here."""
         used = self.used
         return used | {"usd": used["usd"] + self._usd, "tokens": used["tokens"] + self._tokens}
 
     @property
-    def limited(self) -> bool:
-        """Whether there is any limit on money or tokens, so that a call's cost must have a bound."""
+    def has_limits(self) -> bool:
+        """Whether money or tokens have a limit. The cost of every call must then have a bound."""
         return self.most["usd"] is not None or self.most["tokens"] is not None
 
     async def book(self, key: str, bound: CostBound) -> None:
-        """Sets aside the most that the call `key` can cost.
+        """Sets aside the highest possible cost of the call `key`.
 
-        Waits for calls in flight when it does not fit beside them; raises BudgetReached when it does not fit at all.
+        Waits for calls in flight if it does not fit beside them. Raises BudgetReached if it does not fit at all.
         """
         self.settle(key, reported=False)  # left over from a worker that is gone
         while lacking := self._lacking(bound):
-            if not self.booked:
+            if not self.bookings:
                 raise BudgetReached(lacking)
             turn: Future[None] = get_running_loop().create_future()
             self._waiting.append(turn)
             await turn
-        self.booked[key] = bound
+        self.bookings[key] = bound
         self._usd += bound.usd
         self._tokens += bound.tokens
-        self.spent.calls += 1
+        self.costs.calls += 1
 
     def _lacking(self, bound: CostBound) -> str:
+        """The limit that a call with this bound could exceed, in words. Empty: none."""
         at_most = self.at_most
-        wanted = {"usd": at_most["usd"] + bound.usd, "tokens": at_most["tokens"] + bound.tokens}
-        wanted["calls"] = at_most["calls"] + 1
+        totals = {"usd": at_most["usd"] + bound.usd, "tokens": at_most["tokens"] + bound.tokens}
+        totals["calls"] = at_most["calls"] + 1
         for name, most in self.most.items():
-            if most is not None and wanted[name] > most:
+            if most is not None and totals[name] > most:
                 unreported = getattr(self.unreported, name, 0)
                 return f"budget.{name}={most:g}" + (
                     f", of which {unreported:g} at most went for calls that did not say what they cost"
@@ -216,15 +227,116 @@ class Budget:
         return ""
 
     def settle(self, key: str, reported: bool = True) -> None:
-        """The call `key` is over; what it cost is in `spent`, or else not `reported`: then it is taken to be the most it can be."""
-        bound = self.booked.pop(key, None)
+        """Ends the booking of the call `key`. `reported`: `costs` has its cost.
+
+        If not, its bound counts as its cost.
+        """
+        bound = self.bookings.pop(key, None)
         if bound is None:
             return
         if not reported:
             self.unreported = CostBound(self.unreported.usd + bound.usd, self.unreported.tokens + bound.tokens)
-        self._usd = self._usd - bound.usd if self.booked else 0.0
+        self._usd = self._usd - bound.usd if self.bookings else 0.0
         self._tokens -= bound.tokens
         waiting, self._waiting = self._waiting, []
         for turn in waiting:
             if not turn.done():
                 turn.set_result(None)
+
+
+LEAST = 30
+"""With fewer answers, nothing is said about the readable share."""
+SURE = 2.33
+"""Standard deviations: how clearly the share must lie below the required one (99 % sure)."""
+FEW = 0.1
+"""If the readable share is below this, the way of asking is wrong."""
+MOST_LETTERS = 80
+"""The most letters of an answer that are printed."""
+
+MORE_ROOM = "Give answers more room (max_tokens, in conf/sampling or the model's file), or take agents that say less"
+"""Advice when answers are cut off."""
+READABLE_AGENTS = (
+    "Take agents with `reads: constrained` (zs_constrained, cot_constrained), which can answer nothing but an action, or another model: "
+    "docs/how-to/choose-how-answers-are-read.md"
+)
+"""Advice when answers cannot be read."""
+
+
+@dataclass
+class AnswerTally:
+    """Counts the answers of a run, and those that no agent could read. Recorded answers count too."""
+
+    minimum: float | None = None
+    """The share of answers that must be readable. None: no limit."""
+    answers: int = 0
+    unreadable: int = 0
+    questions: int = 0
+    """Number of new questions. Further attempts at the same question do not count."""
+    last: str = ""
+    """The beginning of the last answer with text, in quotes."""
+    example: str = ""
+    """The beginning of the last unreadable answer, in quotes."""
+    ends: Counter[Ended] = field(default_factory=Counter)
+    """Number of answers by why they ended."""
+    rounds_by_match: dict[str, int] = field(default_factory=dict)
+    """Match -> its highest round with a new answer."""
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of all matches."""
+        return sum(self.rounds_by_match.values())
+
+    @property
+    def share(self) -> str:
+        """The readable share and the answers that were cut off, in words. Empty before the first answer."""
+        return f"{1 - self.unreadable / self.answers:.0%} readable{self._cuts}" if self.answers else ""
+
+    @property
+    def _cuts(self) -> str:
+        return "".join(f", {self.ends[end]:,} {words}" for end, words in CUT.items() if self.ends[end])
+
+    def add(self, sample: str, round_: int, text: str, fault: str, new: bool, ended: Ended = "unknown") -> None:
+        """Adds an answer. `fault`: why it could not be read (empty: it could). `ended`: why it ended."""
+        self.answers += 1
+        self.ends[ended] += 1
+        beginning = f'"{" ".join(text[:MOST_LETTERS].split())}{"..." * (len(text) > MOST_LETTERS)}"'
+        self.last = beginning if text else self.last
+        if fault:
+            self.unreadable += 1
+            self.example = beginning
+        if new:
+            self.questions += sample.endswith(".0")
+            match = sample.partition("/")[0]
+            self.rounds_by_match[match] = max(round_, self.rounds_by_match.get(match, 0))
+
+    @property
+    def cause(self) -> str:
+        """What is wrong and what to do, if hardly any answer can be read. Empty otherwise."""
+        if not self.answers or 1 - self.unreadable / self.answers >= FEW:
+            return ""
+        return f"{self._summary}, and what cannot be read is asked again until the conversation is full. {self._advice}"
+
+    @property
+    def _advice(self) -> str:
+        if 2 * self.ends["length"] > self.unreadable:
+            return f"{MORE_ROOM}; or: {READABLE_AGENTS}"
+        return READABLE_AGENTS
+
+    @property
+    def _summary(self) -> str:
+        readable = "none" if self.unreadable == self.answers else f"{self.answers - self.unreadable:,}"
+        return f"{readable} of {self.answers:,} answers could be read as an action{self._cuts}"
+
+    @property
+    def too_few(self) -> Unreadable | None:
+        """The reason to stop, if the readable share is clearly below the minimum (Wilson's interval)."""
+        if self.minimum is None or self.answers < LEAST:
+            return None
+        n, share = self.answers, 1 - self.unreadable / self.answers
+        middle, half = share + SURE**2 / (2 * n), SURE * sqrt(share * (1 - share) / n + SURE**2 / (4 * n * n))
+        if (middle + half) / (1 + SURE**2 / n) >= self.minimum:
+            return None
+        last = visible(self.example)
+        return Unreadable(
+            f"{self._summary} (readable={self.minimum:g}), the last that could not: {last}. {self._advice}"
+        )

@@ -1,4 +1,7 @@
-"""A model on this machine: weights in a GGUF file, and llama.cpp's server (xllamacpp), which agon starts, asks and stops."""
+"""A model on this machine: weights in a GGUF file, and llama.cpp's server (xllamacpp).
+
+agon starts and stops the server.
+"""
 
 import asyncio
 import json
@@ -27,36 +30,38 @@ from agon.models.openai import OpenAI
 from agon.paths import input_path
 
 STARTING = Lock()
-"""One server starts or stops at a time."""
+"""Only one server starts or stops at a time."""
 START = 300.0
-"""Seconds in which a server must have read its weights."""
+"""Seconds that a server has to read its weights."""
 LEAVE = 10.0
 """Seconds that a server has to end by itself."""
 ERRORS = 1
-"""Llama.cpp's name for telling errors alone."""
+"""Llama.cpp's level of logging for errors only."""
 
 
 @dataclass(kw_only=True)
 class Local(OpenAI):
-    """Weights in a GGUF file. Their server runs from the first call to `close`, on a free port of this machine alone.
+    """Weights in a GGUF file. A server runs from the first call to `close`, on a free port that only this machine
+    reaches.
 
-    It has `concurrency` slots of `context` tokens each. Where it has died, the next try of a call starts it again. The chat
-    template is the one that the weights bring.
+    It has `concurrency` slots of `context` tokens each. If it died, the next try of a call starts it again. The weights
+    contain the chat template.
     """
 
     weights: str
-    """The GGUF file: a path from the project's folder, or from the home folder (~/); inside `package` where one is named."""
+    """The GGUF file: a path from the project's folder or from the home folder (~/). With `package`: a path inside of
+    it."""
     package: str | None = None
-    """An installed package that holds the weights, by the name that pip knows; it is not imported."""
+    """pip's name of an installed package with the weights. It is not imported."""
     sha256: str
-    """Of the weights, in 64 hexadecimal digits: recordings know them by it, and other weights are refused."""
+    """The hash of the weights, 64 hexadecimal digits. It identifies them in recordings. Other weights are refused."""
     context: Annotated[int, Meta(ge=1)] | None = 4096
     threads: Annotated[int, Meta(ge=1)] = 1
-    """Cores that it computes on. More than are free make it many times slower."""
+    """Number of cores. With more than are free it is many times slower."""
     cache_mb: Annotated[int, Meta(ge=0)] = 1024
-    """Megabytes for conversations that wait for a slot, so that they need not be read again."""
+    """Megabytes for conversations that wait for a slot. The server need not read them again."""
     tools: bool = False
-    """Whether the chat template that the weights bring knows tools; llama.cpp passes over them where it does not."""
+    """Whether the chat template knows tools. If not, llama.cpp ignores them."""
     max_tokens_name: str = "max_tokens"
 
     by_proxy = False
@@ -67,19 +72,19 @@ class Local(OpenAI):
         super().__post_init__()
         if self.base_url is not None:
             raise AgonError(
-                f"model {self.model}: base_url is for a server that runs already: ask it with "
+                f"model {self.model}: base_url is for a server that already runs: use "
                 "_target_: agon.models.openai.OpenAI, as in conf/model/local.yaml"
             )
         if not re.fullmatch("[0-9a-f]{64}", str(self.sha256)):
-            raise AgonError(f"model {self.model}: sha256 takes the 64 digits that `sha256sum` tells of the weights")
+            raise AgonError(f"model {self.model}: sha256 must be the 64 digits that `sha256sum` prints for the weights")
         if self.context is None:
             raise AgonError(
-                f"model {self.model}: context takes the tokens that fit, for which its server sets memory aside"
+                f"model {self.model}: set context, the size of the context window in tokens: its server reserves memory for it"
             )
 
     @property
     def calls(self) -> bool:
-        """As `tools` says."""
+        """Whether it calls tools: `tools`."""
         return self.tools
 
     def __getstate__(self) -> dict[str, Any]:
@@ -87,33 +92,33 @@ class Local(OpenAI):
 
     @property
     def identity(self) -> str:
-        """Name and hash of the weights, which hold their chat template, and the parameters; nothing of the server."""
+        """Name, hash of the weights (with their chat template) and parameters. The server is no part of it."""
         return identity_of(f"{self.model}@sha256:{self.sha256[:16]}", self.parameters)
 
     async def _connect(self) -> Any:
         if self._server is None or not self._server.alive:
-            server = await asyncio.to_thread(self._running)
+            server = await asyncio.to_thread(self._start_server)
             if server.address != self.base_url:
                 self.base_url = server.address
-                await super().close()  # of connections to the one before
+                await super().close()  # connections to the previous server
         return await super()._connect()
 
     def _secret(self) -> str:
         return self._server.secret if self._server is not None else super()._secret()
 
     async def close(self) -> None:
-        """Ends connections and the server."""
+        """Closes connections and stops the server."""
         await super().close()
         await asyncio.to_thread(self._stop)
 
-    def _running(self) -> "Server":
-        """The server, which is started where it does not run. Raises CallFailed."""
+    def _start_server(self) -> "Server":
+        """The running server. Starts one if there is none. Raises CallFailed."""
         with STARTING:
             if self._server is not None and not self._server.alive:
                 self._server.stop()
                 self._server = None
             if self._server is None:
-                self._server = Server(self._checked(), self.context, self.concurrency, self.threads, self.cache_mb)
+                self._server = Server(self._weights_path(), self.context, self.concurrency, self.threads, self.cache_mb)
             return self._server
 
     def _stop(self) -> None:
@@ -122,8 +127,8 @@ class Local(OpenAI):
             if server is not None:
                 server.stop()
 
-    def _checked(self) -> Path:
-        """The file of the weights, which are those that conf means. Raises CallFailed."""
+    def _weights_path(self) -> Path:
+        """The path of the weights, whose hash is checked. Raises CallFailed."""
         missing = [] if find_spec("xllamacpp") else ["xllamacpp"]
         path = input_path(self.weights)
         if self.package is not None:
@@ -132,54 +137,55 @@ class Local(OpenAI):
             except PackageNotFoundError:
                 missing.append(self.package)
         if missing:
-            raise _useless(f"not installed: {' and '.join(missing)}; `make pocket` installs them")
+            raise _settings_error(f"not installed: {' and '.join(missing)}; `make pocket` installs them")
         if not path.is_file():
-            raise _useless(f"there are no weights at {path}")
-        if (found := _sha256(path, path.stat().st_mtime_ns)) != self.sha256:
-            raise _useless(f"the weights at {path} are not those of its file, their sha256 is {found}")
+            raise _settings_error(f"there are no weights at {path}")
+        digest = _sha256(path, path.stat().st_mtime_ns)
+        if digest != self.sha256:
+            raise _settings_error(f"the weights at {path} are not those of its file: their sha256 is {digest}")
         return path
 
 
 class Server:
-    """llama.cpp's server in a process of its own, which ends when this one does, however that ends.
+    """llama.cpp's server in another process, which ends with this one, however this one ends.
 
-    Raises CallFailed when it does not start: for good, unless it was killed.
+    Raises CallFailed if it does not start: with "retry" if it was killed, else with "stop".
     """
 
     def __init__(self, weights: Path, context: int | None, slots: int, threads: int, cache_mb: int) -> None:
         self.secret = token_hex()
-        """Without it nobody on this machine is answered."""
+        """The key that the server asks for, so that it answers nobody else on this machine."""
         settings = [str(weights), context, slots, threads, cache_mb, self.secret]
-        with TemporaryFile("w+", errors="replace") as told:
+        with TemporaryFile("w+", errors="replace") as stderr:
             self.process = Popen(
                 [sys.executable, "-m", __name__],
                 stdin=PIPE,
                 stdout=PIPE,
-                stderr=told,
+                stderr=stderr,
                 text=True,
-                start_new_session=True,  # Ctrl-C is for agon, which lets calls in flight come to their end
+                start_new_session=True,  # Ctrl-C is for agon alone, which lets calls in flight end
             )
             assert self.process.stdin is not None and self.process.stdout is not None
             with suppress(BrokenPipeError):
                 self.process.stdin.write(json.dumps(settings) + "\n")
                 self.process.stdin.flush()
-            late = Timer(START, self.process.kill)
-            late.start()
+            timer = Timer(START, self.process.kill)
+            timer.start()
             self.address = self.process.stdout.readline().strip()
-            """Where it answers, as base_url."""
-            late.cancel()
+            """The server's base_url."""
+            timer.cancel()
             if not self.address:
                 try:
                     code = self.process.wait(LEAVE)
-                except TimeoutExpired:  # it has closed its output, and goes on
+                except TimeoutExpired:  # it closed its output and still runs
                     self.process.kill()
                     code = self.process.wait()
-                told.seek(0)
+                stderr.seek(0)
                 self.stop()
-                why = one_line(told.read() or f"exit code {code}")
+                why = one_line(stderr.read() or f"exit code {code}")
                 if code < 0:
                     raise CallFailed("no connection", f"its server was killed: {why}")
-                raise _useless(f"its server does not start: {why}")
+                raise _settings_error(f"its server does not start: {why}")
 
     @property
     def alive(self) -> bool:
@@ -187,44 +193,44 @@ class Server:
         return self.process.poll() is None
 
     def stop(self) -> None:
-        """Ends it, and returns when it has."""
+        """Stops the server, and returns when it has ended."""
         try:
-            self.process.communicate(timeout=LEAVE)  # closes its standard input, at which it ends
+            self.process.communicate(timeout=LEAVE)  # closes its standard input, and so ends it
         except TimeoutExpired:
             self.process.kill()
             self.process.communicate()
 
 
 def serve() -> None:
-    """The server's own process: says where it answers, and ends with its standard input, which ends with agon."""
+    """The server's process. It prints its base_url and ends when its standard input ends, which agon holds open."""
     import xllamacpp
 
     weights, context, slots, threads, cache_mb, secret = json.loads(sys.stdin.readline())
-    ends = Thread(target=lambda: (sys.stdin.read(), os._exit(0)))
-    ends.start()
+    watcher = Thread(target=lambda: (sys.stdin.read(), os._exit(0)))
+    watcher.start()
     params = xllamacpp.CommonParams()
     params.model.path, params.n_ctx, params.n_parallel = weights, context * slots, slots
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.cache_ram_mib, params.api_keys, params.ui, params.verbosity = cache_mb, [secret], False, ERRORS
     try:
         server = xllamacpp.Server(params)
-    except RuntimeError as error:  # what is wrong it has written itself
+    except RuntimeError as error:  # the server wrote the cause itself
         sys.stderr.write(str(error))
         sys.stderr.flush()
         os._exit(1)
     sys.stdout.write(f"{server.listening_address}/v1\n")
     sys.stdout.flush()
-    ends.join()
+    watcher.join()
 
 
 @cache
 def _sha256(path: Path, changed: int) -> str:
-    """Of a file, as it was `changed` (a time)."""
+    """The hash of a file. `changed`: its time of change, so that the cache notices a new file."""
     with path.open("rb") as stream:
         return file_digest(stream, "sha256").hexdigest()
 
 
-def _useless(why: str) -> CallFailed:
+def _settings_error(why: str) -> CallFailed:
     return CallFailed("settings", why, "stop")
 
 

@@ -1,4 +1,7 @@
-"""Exchanges with models on disk: one line each, durable before the answer is used, read again for nothing."""
+"""Recordings: exchanges with models on disk, a line each.
+
+An answer is used only when its line is durable, and is paid for once.
+"""
 
 import os
 from asyncio import Future, Task, create_task, get_running_loop, wrap_future
@@ -13,22 +16,21 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from agon.errors import AgonError
-from agon.models.base import Answer, CallFailed, Message, Tokens, TooLong
-from agon.models.ends import Ended
+from agon.models.base import Answer, CallFailed, Ended, Message, Tokens, TooLong
 from agon.models.errors import one_line
 
 FILE = "exchanges.jsonl"
 
 
 class Exchange(msgspec.Struct, omit_defaults=True):
-    """One answered call, or one refused for good."""
+    """A call that was answered, or that the provider refused for good."""
 
     exchange: str
-    """The key: a hash of what follows up to `sample`."""
+    """The key: a hash of the next four fields."""
     model: str
     parameters: dict[str, Any]
     asked: str
-    """Id of the conversation's last message; each names the one before."""
+    """Id of the conversation's last message. Every message has the id of the one before."""
     sample: str
     text: str = ""
     thinking: str = ""
@@ -40,45 +42,48 @@ class Exchange(msgspec.Struct, omit_defaults=True):
     id: str = ""
     stop: str = ""
     void: str = ""
-    """Why the provider refuses this conversation for good; empty when it answered."""
+    """Why the provider refused this conversation for good. Empty: it answered."""
     too_long: bool = False
-    """Whether it refuses it for its length."""
+    """Whether it refused the conversation because of its length."""
     time: float = 0.0
     """When the answer came, in seconds since 1970."""
     unreported: bool = False
-    """Whether the provider did not say, or not credibly, what the call took."""
+    """Whether the provider did not say credibly how many tokens the call took."""
     weights: tuple[float, ...] = ()
-    """Log-probabilities of the answers that were weighed, in the order of the legal actions."""
+    """Log-probability of every option, in the order of the legal actions, if options were weighed."""
     usd: float | None = None
-    """What the provider says that it charged; absent where it does not say."""
+    """The price in USD that the provider says it charged. None: it does not say."""
     opaque: tuple[dict[str, Any], ...] = ()
-    """What the provider wants back with the answer, as it came."""
+    """JSON objects that go back to the provider with the answer."""
     ended: Ended = "unknown"
-    """Why it ended, in agon's word; recordings made before this was kept do not have it."""
+    """Why the answer ended. unknown: the recording is older than this field."""
 
     @property
     def key(self) -> str:
-        """Whose line it is."""
+        """The key of the exchange."""
         return self.exchange
 
 
 class Failure(msgspec.Struct, omit_defaults=True):
-    """One call that failed and was, or will be, tried again; kept so that the lines equal the calls made."""
+    """A call that failed and is tried again. It is recorded so that every call has a line."""
 
     failed: str
-    """Key of the exchange that was wanted."""
+    """Key of the exchange that the call was for."""
     kind: str
     text: str
     time: float = 0.0
 
     @property
     def key(self) -> str:
-        """Whose line it is."""
+        """The key of the exchange."""
         return self.failed
 
 
 class Line(msgspec.Struct):
-    """Any line, as far as a replay needs it: which of the three it is shows in the key that it has."""
+    """The fields of any line that a replay needs.
+
+    A line has one of the keys message, exchange and failed, which says what it is.
+    """
 
     message: str = ""
     exchange: str = ""
@@ -107,23 +112,23 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Recording:
-    """The exchanges of one experiment, by key. Reading needs nothing; writing is for one process at a time."""
+    """The exchanges of one experiment, by key. Any process may read them; `Writer` adds to them."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         self.answers: dict[str, Answer] = {}
         self.voids: dict[str, str] = {}
         self.too_long: set[str] = set()
-        """Of the voids, those that were refused for their length."""
+        """Keys of the voids that were refused because of their length."""
         self.failures = 0
         self.calls_of: Counter[str] = Counter()
-        """Exchanges by match."""
+        """Number of exchanges by match."""
         self._messages: set[str] = set()
         self._whole = self._lines = 0
         self.read_on()
 
     def read_on(self) -> None:
-        """Reads what has been added to the file since it was last read."""
+        """Reads the lines that were added to the file since the last call. Raises AgonError for a damaged file."""
         if not self.path.exists():
             return
         with self.path.open("rb") as stream:
@@ -142,7 +147,8 @@ class Recording:
                     ) from None
                 self._whole, self._lines = self._whole + len(raw), number
                 if line.exchange:
-                    if (known := self.answers.get(line.exchange)) and known.text != line.text and not line.void:
+                    earlier = self.answers.get(line.exchange)
+                    if earlier and earlier.text != line.text and not line.void:
                         raise AgonError(
                             f"{self.path}: line {number} has another answer to what was asked before (exchange "
                             f"{line.exchange}): delete one of the two lines, or restore the file (dvc checkout)"
@@ -154,7 +160,7 @@ class Recording:
                     self.failures += 1
 
     def hold(self, line: "Exchange | Line") -> None:
-        """Has one more exchange in memory."""
+        """Adds an exchange to those in memory."""
         self.calls_of[line.sample.partition("/")[0]] += 1
         if line.void:
             self.voids[line.exchange] = line.void
@@ -167,114 +173,126 @@ class Recording:
         return len(self.answers) + len(self.voids)
 
     def holds(self, key: str) -> bool:
-        """Whether there is an answer, or a refusal for good."""
+        """Whether there is an answer or a refusal for good."""
         return key in self.answers or key in self.voids
 
     def get(self, key: str) -> Answer | None:
-        """The recorded answer; None when there is none. Raises CallFailed for a conversation that was refused."""
-        found = self.answers.get(key)
-        if found is None and key in self.voids:
+        """The recorded answer. None: there is none. Raises CallFailed (TooLong) for a conversation that was refused."""
+        answer = self.answers.get(key)
+        if answer is None and key in self.voids:
             raise (TooLong if key in self.too_long else CallFailed)("recorded", self.voids[key], "void")
-        return found
+        return answer
 
 
-TAKEN = "another process is recording into {}: wait for it, or stop it"
+IN_USE = "another process is recording into {}: wait for it, or stop it"
 
 
-class _Line(msgspec.Struct):
-    """What waits to be written: a line and the messages before it, as bytes, and who waits for it."""
+class _Write(msgspec.Struct):
+    """A line that waits to be written."""
 
     line: Exchange | Failure
     data: bytes
-    written: Any
+    """The new messages of the line and the line itself, as they are written."""
+    future: Any
+    """Done when the line is on disk."""
 
 
 class Writer:
-    """The one process that may add to a recording. Lines that come together are made durable together."""
+    """Adds to a recording. Only one process may have its writer. Lines that come together are made durable together.
+
+    Raises AgonError if another process has it, or if the file cannot be written.
+    """
 
     def __init__(self, recording: Recording, lock: Path) -> None:
         self.recording = recording
-        self._waiting: list[_Line] = []
-        """What is not on disk; a line leaves when it is there, so whatever goes wrong `close` finds it here."""
+        self._waiting: list[_Write] = []
+        """Lines that are not on disk yet. A line leaves only when it is on disk, so `close` finds it after any
+        error."""
         self._task: Task[None] | None = None
         self.fault = ""
-        """Why nothing more can be written; empty while it can."""
+        """Why nothing can be written any more. Empty: it can."""
         lock.parent.mkdir(parents=True, exist_ok=True)
         self._lock = FileLock(lock)
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
-            raise AgonError(TAKEN.format(recording.path.parent.name)) from None
+            raise AgonError(IN_USE.format(recording.path.parent.name)) from None
         recording.read_on()  # another process may have recorded between reading and locking
         self._before = self._end = recording._whole
-        """Bytes of the file: at first, and that are durable."""
-        self._answered = False
+        """Length of the file in bytes: at the start, and of its durable part."""
+        self._has_answer = False
         try:
             self._thread = ThreadPoolExecutor(1)
-            self._thread.submit(int).result(timeout=60)  # where there can be no thread, nothing is paid for
-            self._file = _opened(recording.path)
-            _hold(self._file, recording.path.parent.name)
+            self._thread.submit(int).result(timeout=60)  # without a thread nothing is paid for
+            self._file = _open_file(recording.path)
+            _lock_file(self._file, recording.path.parent.name)
             os.ftruncate(self._file, self._before)
         except Exception as error:
             self._lock.release()
             if isinstance(error, AgonError):
                 raise
-            raise AgonError(f"{recording.path} cannot be written: {_why(error)}") from None
+            raise AgonError(f"{recording.path} cannot be written: {_reason(error)}") from None
 
     async def add(self, line: Exchange | Failure, messages: tuple[Message, ...] = ()) -> None:
-        """Returns once the line, and every message of it that is not there yet, is on disk.
+        """Returns when the line and its new messages are on disk.
 
-        Raises AgonError where it cannot be written; `close` then tries once more.
+        Raises AgonError if they cannot be written. `close` then tries once more.
         """
-        known = self.recording._messages
-        new = [each for each in messages if each.id not in known]
-        lines = [{"message": each.id, "after": each.before, "role": each.role, "text": each.text} for each in new]
-        data = b"".join(_encode(each) + b"\n" for each in (*lines, line))
-        written: Future[None] = get_running_loop().create_future()
-        self._waiting.append(_Line(line, data, written))
-        known.update([each.id for each in new])
+        message_ids = self.recording._messages
+        new = [message for message in messages if message.id not in message_ids]
+        lines = [
+            {"message": message.id, "after": message.before, "role": message.role, "text": message.text}
+            for message in new
+        ]
+        data = b"".join(_encode(part) + b"\n" for part in (*lines, line))
+        future: Future[None] = get_running_loop().create_future()
+        self._waiting.append(_Write(line, data, future))
+        message_ids.update([message.id for message in new])
         self.recording.failures += isinstance(line, Failure)
-        self._answered = self._answered or isinstance(line, Exchange)
+        self._has_answer = self._has_answer or isinstance(line, Exchange)
         if self.fault:
             raise AgonError(self.fault)
         if self._task is None or self._task.done():
             self._task = create_task(self._write_all())
-        await written
+        await future
         if isinstance(line, Exchange):
             self.recording.hold(line)
 
     async def _write_all(self) -> None:
         try:
             while self._waiting:
-                for each in await wrap_future(self._thread.submit(self._write)):
-                    if not each.written.done():
-                        each.written.set_result(None)
-        except Exception as error:  # whatever it is: nobody waits for ever
+                for write in await wrap_future(self._thread.submit(self._write)):
+                    if not write.future.done():
+                        write.future.set_result(None)
+        except Exception as error:  # whatever it is: nobody may wait for ever
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        """Ends all waiting. What waited stays for `close`."""
-        held = "what was recorded before is safe; make room and give the same command again"
+        """Ends all waiting with an error. The lines stay for `close`."""
+        advice = "what was recorded before is safe; make room and give the same command again"
         if not isinstance(error, OSError):
-            held = "what was recorded before is safe; give it the memory or threads that it lacks, and the same command again"
-        elif not self._there():
-            held = "put the file back where it was, if it is somewhere, and give the same command again"
-        self.fault = f"{self.recording.path} cannot be written ({_why(error)}): {held}"
-        for each in self._waiting:
-            if not each.written.done():
-                each.written.set_exception(AgonError(self.fault))
+            advice = "what was recorded before is safe; give it the memory or threads that it lacks, and the same command again"
+        elif not self._is_in_place():
+            advice = "put the file back where it was, if it is somewhere, and give the same command again"
+        self.fault = f"{self.recording.path} cannot be written ({_reason(error)}): {advice}"
+        for write in self._waiting:
+            if not write.future.done():
+                write.future.set_exception(AgonError(self.fault))
 
-    def _write(self) -> list[_Line]:
-        """Has all that waits on disk, or nothing of it; what it was. In the thread, and in `close` when that has ended."""
+    def _write(self) -> list[_Write]:
+        """Writes all waiting lines or none, and returns them.
+
+        Runs in the thread, and in `close` after the thread has ended.
+        """
         batch = self._waiting[:]
-        data = memoryview(b"".join([each.data for each in batch]))
+        data = memoryview(b"".join([write.data for write in batch]))
         end = self._end + len(data)
         os.lseek(self._file, self._end, os.SEEK_SET)
         try:
             while data:
                 data = data[os.write(self._file, data) :]
             os.fsync(self._file)
-            if not self._there():
+            if not self._is_in_place():
                 raise OSError(ENOENT, "it was deleted or moved meanwhile")
         except BaseException:
             os.ftruncate(self._file, self._end)  # no half lines
@@ -283,30 +301,30 @@ class Writer:
         del self._waiting[: len(batch)]
         return batch
 
-    def _there(self) -> bool:
-        """Whether the path still leads to the file that is written."""
+    def _is_in_place(self) -> bool:
+        """Whether the path still leads to the open file."""
         try:
             return os.path.samestat(self.recording.path.stat(), os.fstat(self._file))
         except OSError:
             return False
 
-    def close(self, forgets: bool = False) -> None:
-        """Writes what is still waiting, after an error or a Ctrl-C, and lets another process record. Raises AgonError.
+    def close(self, forget_failures: bool = False) -> None:
+        """Writes the lines that still wait after an error or Ctrl-C, and lets another process record. Raises AgonError.
 
-        A recording without a line is not left behind: it would be one more file of data/, and pinned there. With `forgets`
-        calls that failed are forgotten where none was answered: the file is as it was.
+        An empty recording is deleted, so that data/ does not pin it. `forget_failures`: if no call was answered, the
+        lines of failed calls are removed, and the file is as it was before.
         """
         self._thread.shutdown()
         try:
-            for each in self._write():
-                if isinstance(each.line, Exchange):
-                    self.recording.hold(each.line)
-            if forgets and not self._answered:
+            for write in self._write():
+                if isinstance(write.line, Exchange):
+                    self.recording.hold(write.line)
+            if forget_failures and not self._has_answer:
                 os.ftruncate(self._file, self._before)
         except Exception as error:
-            raise AgonError(self.fault or f"{self.recording.path} cannot be written: {_why(error)}") from None
+            raise AgonError(self.fault or f"{self.recording.path} cannot be written: {_reason(error)}") from None
         finally:
-            if not os.fstat(self._file).st_size and self._there():
+            if not os.fstat(self._file).st_size and self._is_in_place():
                 with suppress(OSError):
                     self.recording.path.unlink()
                     self.recording.path.parent.rmdir()
@@ -314,15 +332,15 @@ class Writer:
             self._lock.release()
 
 
-def _why(error: Exception) -> str:
-    """What stands in the way of writing, in words."""
+def _reason(error: Exception) -> str:
+    """Why a file could not be written, in words."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return one_line(f"{type(error).__name__}: {error}").removesuffix(":")
 
 
-def _hold(file: int, name: str) -> None:
-    """Holds the open file itself, where the system can: the lock beside it may be deleted while this writes. Raises AgonError."""
+def _lock_file(file: int, name: str) -> None:
+    """Locks the open file too, if the system can, because somebody may delete the lock beside it. Raises AgonError."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -331,17 +349,17 @@ def _hold(file: int, name: str) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(file)
-        raise AgonError(TAKEN.format(name)) from None
+        raise AgonError(IN_USE.format(name)) from None
     except OSError:  # a file system without locks
         return
 
 
-def _opened(path: Path) -> int:
+def _open_file(path: Path) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)  # that there is a file is durable too
+        os.fsync(folder)  # makes the file's name durable too
     finally:
         os.close(folder)
     return file

@@ -1,4 +1,4 @@
-"""Asking models: what it will take, the asking itself, and why what is recorded does not fit."""
+"""Recording of models: estimates before, the recording itself, and the reason if a recording does not fit."""
 
 from agon.record.asking import StopRule, in_flight, record
 

@@ -1,4 +1,4 @@
-"""Asks models and records every exchange, so that it is paid for once. `agon.play` makes turns of the recordings."""
+"""Asks models and records every exchange, so that it is paid once. `agon.play` makes turns from recordings."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -6,13 +6,13 @@ from itertools import groupby
 from typing import Any
 
 from agon.models import Answering, Halted
-from agon.models.heard import RunOver
+from agon.models.base import RunOver
 from agon.models.ledger import Ledger, Live, Unfinished
 from agon.plan import Match
 from agon.play import play_async
 
 PATIENCE = 3
-"""A model counts as down after this many successive failures for each match in flight."""
+"""A model is down if this many matches fail in a row, for each match in flight."""
 
 
 async def record(
@@ -23,8 +23,9 @@ async def record(
 ) -> list[Halted]:
     """Plays every match that asks a model. Returns why some of them were halted.
 
-    Matches wait for nothing but their own models: those that ask the same ones share a pool of `concurrency` matches in
-    flight (None: see `in_flight`). Raises AgonError at once where no call can succeed.
+    Matches with the same models form a pool, of which `concurrency` matches are in flight (None: see `in_flight`).
+    Pools do not wait for each other. `tick` is called with every complete match. Raises AgonError at once if no call
+    can succeed.
     """
     models = ledger.models
     answering = {name: Live(name, model, ledger) for name, model in models.items()}
@@ -43,7 +44,9 @@ async def record(
         try:
             await worker
         except Exception:
-            await ledger.drain()  # an error ends all other matches too, but their calls in flight are paid for
+            await (
+                ledger.drain()
+            )  # an error ends all other matches too, but their calls in flight are paid and must be recorded
             raise
 
     try:
@@ -60,22 +63,22 @@ async def record(
 
 
 def in_flight(matches: int, calls: int) -> int:
-    """How many matches to play at once where `calls` may be made at once.
+    """The number of matches to play at once, if `calls` may be made at once.
 
-    At least twice as many, so that at the end no places are empty for long, and so many that they come out even.
+    It is at least twice `calls`, so that few places are empty at the end. The matches are divided evenly.
     """
     return -(-matches // max(1, matches // (2 * calls)))
 
 
 class StopRule:
-    """Decides from the ends of matches whether to ask the models further. `in_flight` matches are played at once."""
+    """Decides whether to go on, by how matches ended. `in_flight`: number of matches at once."""
 
     def __init__(self, in_flight: int) -> None:
         self.left = self.most = PATIENCE * in_flight
         self.over = False
 
-    def ended(self, reason: Halted | None) -> None:
-        """Counts the end of a match. `reason`: why it was halted, if it was."""
+    def count_end(self, reason: Halted | None) -> None:
+        """Counts the end of a match. `reason`: why it was halted. None: it was not."""
         self.left = self.most if reason is None else self.left - isinstance(reason, Unfinished)
         self.over = self.over or self.left <= 0 or isinstance(reason, RunOver)
 
@@ -92,7 +95,7 @@ async def _worker(
             await play_async(match, answering)
         except Halted as reason:
             halted.append(reason)
-            rule.ended(reason)
+            rule.count_end(reason)
         else:
-            rule.ended(None)
+            rule.count_end(None)
             tick(match)

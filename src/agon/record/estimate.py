@@ -1,7 +1,7 @@
-"""Estimates of calls, tokens, money and time that matches will take, as ranges. They use recordings where there are any.
+"""Estimates of the calls, tokens, costs and time of matches, as ranges. They use recordings if there are any.
 
-The least and the greatest number of calls follow from the rules (`Game.times_asked`) and the agents (`calls`), whatever the answers.
-Tokens, money and time rest on letters to a token and on guesses.
+The rules (`Game.times_asked`) and the agents (`calls`) give the least and the greatest number of calls, whatever the
+answers. Tokens, costs and time follow from letters to a token and from guesses.
 """
 
 import math
@@ -16,33 +16,35 @@ from agon.games import Game
 from agon.games.base import Times
 from agon.loop import start_match
 from agon.models import Model
-from agon.models.batch import Batched
+from agon.models.batch import BatchModel
 from agon.models.recording import Recording
 from agon.plan import Match
+from agon.record.dry_run import CORRECTION, LETTERS, Counts, play_out, seat_of, sum_counts
 from agon.record.habits import Habits
 from agon.record.load import Load, Spread
-from agon.record.supposed import CORRECTION, LETTERS, Counted, play_out, seat_of, sum_counts
 
 T = TypeVar("T")
+NOTHING_FITS = "nothing can be asked: no question fits into the model's context"
+GUESS = "a guess where nothing like it is recorded (at most: all calls that rules and agents allow, each answer of max_tokens)"
 CALL, TOKEN = (0.2, 0.7, 3.0), (0.003, 0.02, 0.1)
-"""Seconds of a call without its answer, and seconds for each token of the answer: low, middle, high."""
+"""Seconds of a call without its answer, and seconds per token of the answer: low, middle, high."""
 BATCH = 120.0, 3_600.0, 86_400.0
 """Seconds of a batch: low, middle, high."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The calls to one model that are not recorded yet."""
+    """The estimate of the calls to one model that are not recorded yet."""
 
     model: str
     matches: int
     """Number of matches with such calls."""
     calls: Spread
-    """Bounds by the rules and the agents' settings, whatever the answers."""
+    """Bounds of the number of calls, by the rules and the agents' settings."""
     load: Load
-    """The likely range where recordings tell it, else the possible one."""
+    """The likely range if recordings show it, else the possible range."""
     usd: Spread | None
-    """None: the price is not known."""
+    """Costs. None: the price is unknown."""
     seconds: Spread
     basis: str
     """The source of the estimate, in words."""
@@ -59,14 +61,14 @@ def estimates(
 ) -> list[Estimate]:
     """Estimates the calls of `matches` to each model that `recording` does not hold.
 
-    The middle takes every answer as readable and of the expected length, times the ratios in recordings of the same agents in the
-    same games (`habits`). Calls stay within the bounds of rules and agents. Without recordings, tokens range from the shortest
-    answers to answers of max_tokens in all possible calls.
-    `usd` is filled with the expected cost by match and model (None: unknown).
+    For the middle, every answer is readable and has the expected length. `habits` multiplies it by the ratios in
+    recordings of the same agents in the same games. Calls stay within the bounds of rules and agents. Without
+    recordings, tokens range from the shortest answers to answers of max_tokens in all possible calls. `usd`, if
+    present, gets the expected cost by match and model (None: unknown).
     """
     total: dict[str, Load] = dict.fromkeys(models, Load())
     bounds, chain = dict.fromkeys(models, Spread()), dict.fromkeys(models, Spread())
-    begun, questions, tight = dict.fromkeys(models, 0), dict.fromkeys(models, 0), set[str]()
+    match_counts, questions, tight = dict.fromkeys(models, 0), dict.fromkeys(models, 0), set[str]()
     bases: dict[str, set[str]] = {name: set() for name in models}
     courses: dict[Any, _Course] = {}
     loads: dict[Any, tuple[Load, Spread, str]] = {}
@@ -108,7 +110,7 @@ def estimates(
                 load, bound, basis = loads[key]
                 bases[name] |= {basis} if load.calls.middle else set()
                 load_of_match, bounds[name] = load_of_match.plus(load), bounds[name].plus(bound)
-            total[name], begun[name] = total[name].plus(load_of_match), begun[name] + (before > 0)
+            total[name], match_counts[name] = total[name].plus(load_of_match), match_counts[name] + (before > 0)
             if usd is not None:
                 usd[match.id, name] = models[name].cost(
                     load_of_match.tokens_in.middle, 0, load_of_match.tokens_out.middle
@@ -121,7 +123,7 @@ def estimates(
     return [
         Estimate(
             name,
-            begun[name],
+            match_counts[name],
             bounds[name],
             total[name],
             _usd(model, total[name]),
@@ -131,9 +133,6 @@ def estimates(
         )
         for name, model in models.items()
     ]
-
-
-NOTHING_FITS = "nothing can be asked: no question fits into the model's context"
 
 
 class _Course:
@@ -147,14 +146,15 @@ class _Course:
         full = any(model.full for model in self.expected)
         self.further = play_out(match, models, recording, roomy=True) if full else self.expected
         self.open = any(model.calls for model in self.expected)
-        """Whether any call is not recorded."""
+        """Whether a call is not recorded yet."""
         self.first = set(start_match(match.game, match.seed)[1][1])
-        """The seats that are asked first, whatever the answers."""
+        """The seats that are asked first in any case."""
 
-    def of_seat(self, seat: int, place: int) -> tuple[list[Counted], list[Counted], Times]:
-        """A seat's expected calls, its calls if all fitted into the context, and the bounds on their number.
+    def of_seat(self, seat: int, place: int) -> tuple[list[Counts], list[Counts], Times]:
+        """The expected calls of a seat, its calls if all fitted into the context, and the bounds of their number.
 
-        `place`: index of the seat's model among the match's models. Other models with the same limits may share this course.
+        `place`: index of the seat's model among the models of the match. Models with the same limits may share this
+        course.
         """
         calls, further = (course[place].of_seat(seat) for course in (self.expected, self.further))
         times, all_recorded = self.times(seat), self.expected[place].recorded
@@ -164,14 +164,14 @@ class _Course:
         return calls, further, times._replace(least=max(least, 0), most=most)
 
     def times(self, seat: int) -> Times:
-        """The bounds on a seat's calls in a whole match, as its agent states them. An agent that states none has no bounds."""
+        """The bounds of a seat's calls in a whole match, from its agent. Some agents have no bounds."""
         player = self.match.seats[seat].player
         count_calls = getattr(getattr(player, "func", player), "calls", None)
         times: Times = count_calls(self.match.game, seat, **player.keywords) if count_calls else Times()
         return times._replace(least=max(times.least, 1)) if count_calls and seat in self.first else times
 
     def _fitting(self, seat: int) -> int:
-        """The least number of a seat's calls. It is lower where a full context window may end the match early."""
+        """The least number of a seat's calls. It is lower if a full context window may end the match early."""
         least, rounds = self.times(seat).least, self.match.game.fixed_rounds
         sure = least
         for number, other in enumerate(self.match.seats):
@@ -183,45 +183,46 @@ class _Course:
                 continue
             if number == seat:
                 sure = min(sure, max(place, 1))
-            else:  # counts on one question a round; without rounds nothing is sure
+            else:  # assumes one question in a round; without rounds nothing is sure
                 sure = min(sure, int(place * rounds / times.most) * least // rounds if rounds else 0)
         return sure
 
 
-def _fits(number: int, call: Counted, times: Times, context: float) -> bool:
+def _fits(number: int, call: Counts, times: Times, context: float) -> bool:
     """Whether a call fits into the context after `number` answers of the greatest length."""
     before = min(number, times.together - 1)
     return call.tokens_in * LETTERS[1] / LETTERS[2] + (before and before * (call.most + CORRECTION)) <= context
 
 
 class _WatchedDice:
-    """Dice that note whether they were thrown."""
+    """Dice that remember whether they were thrown."""
 
     def __init__(self) -> None:
-        self.thrown = False
+        self.has_thrown = False
 
     def random(self) -> float:
-        """The least."""
-        self.thrown = True
+        """The least number."""
+        self.has_thrown = True
         return 0.0
 
     def choice(self, seq: Sequence[T]) -> T:
-        """The first."""
-        self.thrown = True
+        """The first element."""
+        self.has_thrown = True
         return seq[0]
 
 
 @lru_cache(1024)
 def _by_chance(game: Game[Any]) -> bool:
-    """Whether the start of a match throws dice: matches of one game may then ask different seats."""
+    """Whether the start of a match throws dice, so that matches of one game may ask different seats."""
     game.start(dice := _WatchedDice())
-    return dice.thrown
+    return dice.has_thrown
 
 
-def _possible(calls: Sequence[Counted], further: Sequence[Counted], model: Model, times: Times, voices: int) -> Load:
+def _possible(calls: Sequence[Counts], further: Sequence[Counts], model: Model, times: Times, voices: int) -> Load:
     """The possible load of successive calls in one conversation.
 
-    `further`: the calls if all fitted into the context. `voices`: number of seats that may give a longest answer between two calls.
+    `further`: the calls if all fitted into the context. `voices`: number of seats that may give a longest answer
+    between two calls.
     """
     least = min(times.least, len(calls))
     answer_tokens, shortest = 0.0, list[float]()
@@ -238,7 +239,7 @@ def _possible(calls: Sequence[Counted], further: Sequence[Counted], model: Model
     )
 
 
-def _longest(further: Sequence[Counted], model: Model, times: Times, most: float, voices: int) -> float:
+def _longest(further: Sequence[Counts], model: Model, times: Times, most: float, voices: int) -> float:
     """The most tokens sent: every answer has `most` tokens and stays in the conversation."""
     context, calls = model.context or math.inf, times.most
     if not calls or math.isinf(calls):
@@ -254,30 +255,17 @@ def _longest(further: Sequence[Counted], model: Model, times: Times, most: float
 def _basis(bases: set[str]) -> str:
     if not bases:
         return "nothing is left to ask"
-    recorded = sorted(basis for basis in bases if basis)
-    rest = (
-        [
-            "a guess where nothing like it is recorded (at most: all calls that rules and agents allow, each answer of max_tokens)"
-        ]
-        if "" in bases
-        else []
-    )
-    return "; ".join(
-        (
-            [
-                "estimated from "
-                + "; ".join(recorded[:3])
-                + (f" and {len(recorded) - 3} more" if len(recorded) > 3 else "")
-            ]
-            if recorded
-            else []
-        )
-        + rest
-    )
+    parts = []
+    if recorded := sorted(basis for basis in bases if basis):
+        more = f" and {len(recorded) - 3} more" if len(recorded) > 3 else ""
+        parts.append(f"estimated from {'; '.join(recorded[:3])}{more}")
+    if "" in bases:
+        parts.append(GUESS)
+    return "; ".join(parts)
 
 
 def _usd(model: Model, load: Load) -> Spread | None:
-    """Cost in USD. Low: the provider's cache has all input. High: all input is written to the cache."""
+    """Costs in USD. Low: all input comes from the provider's cache. High: all input is written to the cache."""
     (low_in, in_, high_in), (low_out, out, high_out) = load.tokens_in, load.tokens_out
     if math.isinf(high_out) or math.isinf(high_in):
         highest: float | None = math.inf if model.price.get("output") else 0.0
@@ -288,8 +276,8 @@ def _usd(model: Model, load: Load) -> Spread | None:
 
 
 def _seconds(model: Model, load: Load, chain: Spread, habits: Habits | None) -> Spread:
-    """The greatest of three times: by concurrency, by the longest match's successive calls, and by rate limits."""
-    if isinstance(model, Batched):
+    """Seconds: the greatest of the times by concurrency, by the calls of the longest match, and by rate limits."""
+    if isinstance(model, BatchModel):
         return chain.times(Spread(*BATCH))
     per_call = habits.seconds(model) if habits else None
     seconds = []

@@ -1,4 +1,4 @@
-"""Explains why a recording has no answers for an experiment: the first difference between recorded and present questions."""
+"""Explains why a recording has no answers for an experiment: the first difference between the questions."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,11 +16,11 @@ from agon.plan import Match
 from agon.play import play_async
 
 MOST_MATCHES = 50
-"""The most matches that are compared. The questions of an experiment begin alike."""
+"""The most matches that are compared, because the questions of an experiment begin alike."""
 
 
 class _Line(msgspec.Struct):
-    """The compared fields of a recording's line: the model of an exchange, or a message."""
+    """The fields of a line of a recording that are compared: an exchange's model, or a message."""
 
     model: str = ""
     parameters: dict[str, Any] = {}
@@ -31,20 +31,20 @@ class _Line(msgspec.Struct):
 
 
 class _Listener(NamedTuple):
-    """Replaces a model: notes the first request, then halts the match."""
+    """Replaces a model: stores the first request, then halts the match."""
 
-    asked: list[Request]
+    requests: list[Request]
     instant: bool = True
 
     async def answer(self, request: Request) -> Answer:
-        self.asked.append(request)
+        self.requests.append(request)
         raise Halted("only the first question is looked at")
 
 
 def explain_cache_miss(matches: Sequence[Match], models: Mapping[str, Model], recording: Recording) -> str:
-    """One line that says what differs, if no recorded answer belongs to these matches.
+    """A line that says what differs, if no recorded answer belongs to these matches.
 
-    Empty where some answer does, or where nothing is recorded.
+    Empty if an answer does, or if nothing is recorded.
     """
     answers = sum(recording.calls_of.values())
     if not answers or any(match.id in recording.calls_of for match in matches):
@@ -71,7 +71,7 @@ def explain_cache_miss(matches: Sequence[Match], models: Mapping[str, Model], re
 def _lines(recording: Recording) -> Iterator[_Line]:
     with recording.path.open("rb") as stream:
         for raw in stream:
-            with suppress(msgspec.DecodeError):  # a torn or foreign line is not compared
+            with suppress(msgspec.DecodeError):  # an incomplete or unknown line is not compared
                 yield msgspec.json.decode(raw, type=_Line)
 
 
@@ -98,7 +98,8 @@ def _model_difference(then: str, now: str) -> str:
 
 def _line_difference(texts: Iterable[str], text: str) -> str:
     """The first line in which a text differs from the most similar of `texts`."""
-    nearest = max(dict.fromkeys(texts), key=lambda each: len({*each.splitlines()} & {*text.splitlines()}), default="")
+    lines = {*text.splitlines()}
+    nearest = max(dict.fromkeys(texts), key=lambda other: len(lines & {*other.splitlines()}), default="")
     for number, (then, now) in enumerate(zip_longest(nearest.splitlines(), text.splitlines()), 1):
         if then != now:
             return f"line {number}: recorded with {then!r:.80}, now {now!r:.80}"

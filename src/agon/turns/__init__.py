@@ -1,8 +1,21 @@
 """The tidy table `turns` (a row is one seat asked once): its columns, checks and files, and the table of its games."""
 
-from agon.turns.actions import action_of, action_text, decoded
 from agon.turns.checks import tidy, validated
-from agon.turns.columns import COLUMNS, COUNT, ENDS, KEY, LABEL, LATER, TEXT, completed, schema, typed
+from agon.turns.columns import (
+    COLUMNS,
+    COUNT,
+    ENDS,
+    KEY,
+    LABEL,
+    LATER,
+    TEXT,
+    action_of,
+    action_text,
+    completed,
+    decoded,
+    schema,
+    typed,
+)
 from agon.turns.derived import (
     CUT,
     PARTIAL,

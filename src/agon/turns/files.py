@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 
 from agon.errors import AgonError
 from agon.paths import display_path, input_path, input_places
-from agon.turns.actions import action_of, action_text, relabel
 from agon.turns.checks import type_fault, validated
-from agon.turns.columns import COLUMNS, EVIDENCE, KEY, LABEL, LATER, completed
+from agon.turns.columns import COLUMNS, EVIDENCE, KEY, LABEL, LATER, action_of, action_text, completed, relabel
 from agon.turns.derived import PARTIAL
 
 MEANINGS = "agon columns"

@@ -10,7 +10,7 @@ import pyarrow as pya
 import pyarrow.parquet as pq
 
 from agon.errors import AgonError
-from agon.paths import display_path, input_path
+from agon.paths import GAMES_SUFFIX, display_path, input_path
 from agon.turns.files import write_parquet
 
 GAMES: dict[str, tuple[Any, str]] = {
@@ -37,18 +37,17 @@ GAMES: dict[str, tuple[Any, str]] = {
     "settings": (pya.string(), "JSON: the composed settings of conf/game, which build the game again"),
 }
 """Column -> (type, meaning), in the file's order."""
-SUFFIX = ".games.parquet"
 
 
 def games_path(turns: str | Path) -> Path:
     """The file of games of a file of turns: NAME.games.parquet beside NAME.parquet."""
     path = Path(turns)
-    return path.with_name(path.name.removesuffix(".parquet") + SUFFIX)
+    return path.with_name(path.name.removesuffix(".parquet") + GAMES_SUFFIX)
 
 
 def is_games(path: Path) -> bool:
     """Whether a file is a table of games by its name."""
-    return path.name.endswith(SUFFIX)
+    return path.name.endswith(GAMES_SUFFIX)
 
 
 def games_frame(rows: list[Mapping[str, Any]]) -> pd.DataFrame:

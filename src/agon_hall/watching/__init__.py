@@ -1,6 +1,7 @@
 """Stepping through recorded matches, for researchers, who see everything.
 
-An address says it all: which file and match, which step, and which seat's view. `page_context` turns it into what the template shows.
+An address says it all: which file and match, which step, and which seat's view. `page_context` turns it into what the
+template shows.
 """
 
 import functools
@@ -18,7 +19,7 @@ from agon.games.base import PUBLIC
 from agon.paths import ROOT
 from agon_hall import web
 from agon_hall.watching.choice import choose, transcripts, turns_of
-from agon_hall.watching.match import Watched
+from agon_hall.watching.match import MatchRecord
 from agon_hall.watching.view import place_context
 
 FILTERS = ("game", "search", "full")
@@ -39,19 +40,19 @@ def page_context(query: Mapping[str, str], folder: Path = ROOT / "transcripts") 
     path = files[lists.file]
     try:
         status = path.stat()
-        watched = _watched(path, lists.match, status.st_mtime_ns, status.st_size)
+        record = _record(path, lists.match, status.st_mtime_ns, status.st_size)
     except (AgonError, OSError) as error:
         return context | {"why": str(error)}
-    last = watched.places
+    last = record.places
     same = query.get("match", lists.match) == lists.match == query.get("of", lists.match)
     step = min(last, max(1, _parse_count(query.get("step", "") if same else "", 1)))
     seat = _parse_count(query.get("seat", "0"), PUBLIC)
-    seat = seat if seat in range(len(watched.names)) else PUBLIC
+    seat = seat if seat in range(len(record.names)) else PUBLIC
     here = {"file": lists.file, "match": lists.match, "seat": "public" if seat == PUBLIC else str(seat)}
     here |= {name: query[name] for name in FILTERS if query.get(name)}
     targets = {"First": 1, "Back": max(1, step - 1), "Next": min(last, step + 1), "Last": last}
     links = {name: "?" + urlencode(here | {"step": target}) for name, target in targets.items()}
-    place = place_context(watched, step - 1, seat)
+    place = place_context(record, step - 1, seat)
     return context | {"place": place, "here": here, "step": step, "last": last, "links_to": links}
 
 
@@ -60,9 +61,9 @@ def _parse_count(typed: str, default: int) -> int:
 
 
 @functools.lru_cache(maxsize=8)
-def _watched(path: Path, match: str, modified: int, size: int) -> Watched:
-    """A match, ready to be looked at; it is read again when its file has changed."""
-    return Watched(turns_of(path, match), path)
+def _record(path: Path, match: str, modified: int, size: int) -> MatchRecord:
+    """The record of a match. It is read again when its file has changed."""
+    return MatchRecord(turns_of(path, match), path)
 
 
 def _page(request: Request) -> Response:

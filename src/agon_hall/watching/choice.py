@@ -41,7 +41,7 @@ class Lists(NamedTuple):
 
 
 def choose(files: Mapping[str, Path], query: Mapping[str, str]) -> Lists:
-    """The choice by `file`, `match` (an id), `game` and `search` of an address; `was` is the file chosen before.
+    """The choice by `file`, `match` (an id), `game` and `search` of an address; `was` is the previous file.
 
     Without `file`, the file that has the match is chosen.
     """
@@ -49,8 +49,8 @@ def choose(files: Mapping[str, Path], query: Mapping[str, str]) -> Lists:
     file = query.get("file") or next((name for name, path in files.items() if match and _has_match(path, match)), "")
     why = "" if not file or file in files else f"There is no transcript {label(file)!r}."
     file = file if file in files else next(iter(files), "")
-    file_changed = query.get("was", file) != file
-    if match and not file_changed and not why and not (file and _has_match(files[file], match)):
+    is_new_file = query.get("was", file) != file
+    if match and not is_new_file and not why and not (file and _has_match(files[file], match)):
         why = f"There is no match {label(match)!r}."
     if not file:
         return Lists([], why=why or "There are no transcripts here yet: play some matches first.")
@@ -59,15 +59,15 @@ def choose(files: Mapping[str, Path], query: Mapping[str, str]) -> Lists:
     except AgonError as error:
         return Lists(list(files), file, why=str(error))
     games = sorted(set(matches_table.game))
-    game, search = ("", "") if file_changed else (query.get("game", ""), query.get("search", ""))
+    game, search = ("", "") if is_new_file else (query.get("game", ""), query.get("search", ""))
     game = game if game in games else ""
     candidates = matches_table[(matches_table.game == game) | (game == "")]
     for word in search.lower().split():
         candidates = candidates[candidates.sought.str.contains(word, regex=False)]
-    listed = candidates[:MOST_MATCHES]
-    if match in candidates.index and match not in listed.index:
-        listed = candidates.loc[[match, *listed.index]]
-    matches = [(str(row.Index), _label(row)) for row in listed.itertuples()]
+    rows = candidates[:MOST_MATCHES]
+    if match in candidates.index and match not in rows.index:
+        rows = candidates.loc[[match, *rows.index]]
+    matches = [(str(row.Index), _label(row)) for row in rows.itertuples()]
     match = match if match in candidates.index else next((id_ for id_, _ in matches), "")
     return Lists(
         list(files),
@@ -107,8 +107,8 @@ def transcripts(folder: Path) -> dict[str, Path]:
 def listing(path: Path) -> pd.DataFrame:
     """The matches of a file, in its order. The file is read again only when it has changed. Raises AgonError.
 
-    The index is the id of the match. Columns: game, variant, repetition, `who` (its players in words), and `sought` (the words
-    that the search looks through).
+    The index is the id of the match. Columns: game, variant, repetition, `who` (its players in words), and `sought`
+    (the words that the search looks through).
     """
     try:
         status = path.stat()

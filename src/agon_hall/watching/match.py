@@ -1,4 +1,4 @@
-"""One match, ready to be looked at from its start to its end."""
+"""The record of one match, place by place from its start to its end."""
 
 import functools
 import json
@@ -28,14 +28,14 @@ class HistoryLine(NamedTuple):
     """Whether the seat did not know it at the place before."""
 
 
-class Watched:
+class MatchRecord:
     """A match and its places: each step as it was before anybody acted, in order, and then the end."""
 
     def __init__(self, turns: pd.DataFrame, path: Path) -> None:
         self.turns = turns
         self.replay: Replay | None = None
         self.why = ""
-        """Why it cannot be replayed; empty where it can."""
+        """The reason why it cannot be replayed; empty if it can."""
         try:
             self.replay = replay_match(turns, read_games(path))
         except AgonError as error:
@@ -67,7 +67,10 @@ class Watched:
         return list(self.turns.assign(usd=[cost(row) for row in self.turns.itertuples()]).itertuples())
 
     def view(self, place: int, seat: int) -> Observation | None:
-        """The observation of a seat, or PUBLIC, before anybody acts at a place. None if the match cannot be replayed."""
+        """The observation of a seat, or PUBLIC, before anybody acts at a place.
+
+        None if the match cannot be replayed.
+        """
         if self.replay is None:
             return None
         game, steps = self.replay.game, self.replay.steps
@@ -115,7 +118,10 @@ def _model(name: str) -> Model | None:
 
 
 def cost(row: Any) -> float | None:
-    """The cost of a row's tokens in USD, by the prices in conf/model and without cache discounts. None if tokens or prices are unknown."""
+    """The cost of a row's tokens in USD, by the prices in conf/model and without cache discounts.
+
+    None if tokens or prices are unknown.
+    """
     if pd.isna(row.tokens_in) or pd.isna(row.tokens_out):
         return None
     if pd.isna(row.model):

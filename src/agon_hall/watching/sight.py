@@ -15,7 +15,7 @@ from agon.models.recording import FILE
 from agon.paths import ROOT
 from agon.plan import PERSON
 from agon.turns import PARTIAL
-from agon_hall.watching.match import Watched, parse_detail
+from agon_hall.watching.match import MatchRecord, parse_detail
 
 ABSENT = "not recorded"
 
@@ -33,29 +33,29 @@ class Sight(NamedTuple):
     """The roles and texts that a model was sent at this place."""
 
 
-def sight_of(watched: Watched, at: int, seat: int) -> Sight:
+def sight_of(record: MatchRecord, at: int, seat: int) -> Sight:
     """The sight of a seat, or PUBLIC, at a place."""
     if seat == PUBLIC:
-        return _public_sight(watched)
-    rows = watched.turns[watched.turns.seat == seat]
+        return _public_sight(record)
+    rows = record.turns[record.turns.seat == seat]
     if rows.empty:
         return Sight(f"How this seat saw the match is {ABSENT}: it has no row.")
     first = rows.iloc[0]
     if not pd.isna(first.model):
-        return _model_sight(watched, at, seat)
+        return _model_sight(record, at, seat)
     if first.agent != PERSON:
         return Sight(
             "A script, which was given what the game let it know as data. Here that is drawn as a board, without aids."
         )
-    aids = recorded_aids(watched.turns, seat)
+    aids = recorded_aids(record.turns, seat)
     if aids is None:
         return Sight(f"A person. Which aids their page had is {ABSENT}, so none is shown.")
     return Sight(f"The page of a person: {_board_with(aids)}.", aids)
 
 
-def _public_sight(watched: Watched) -> Sight:
+def _public_sight(record: MatchRecord) -> Sight:
     """Watchers of a table see the aids of its people. Nobody watches a match without people."""
-    turns = watched.turns
+    turns = record.turns
     people = turns[(turns.agent == PERSON) & turns.model.isna()].seat.unique()
     if not len(people):
         return Sight("What anybody may know. Nobody watched: no person was at the table.")
@@ -79,9 +79,9 @@ def recorded_aids(turns: pd.DataFrame, seat: int) -> list[str] | None:
 # ---- prompts of models
 
 
-def _model_sight(watched: Watched, at: int, seat: int) -> Sight:
+def _model_sight(record: MatchRecord, at: int, seat: int) -> Sight:
     reads_prompt = "A model, which reads a prompt and sees no page."
-    row = next((row for row in watched.rows(at) if row.seat == seat), None)
+    row = next((row for row in record.rows(at) if row.seat == seat), None)
     if row is None or (pd.isna(row.legal) and pd.isna(row.action)):
         return Sight(f"{reads_prompt} It was not asked at this step.", board=False)
     try:

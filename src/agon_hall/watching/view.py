@@ -14,9 +14,9 @@ from agon.games.base import PUBLIC
 from agon.games.html import count, format_value, join_words, lines, number
 from agon.games.pages import UNREADABLE, Scene, board_of, describe_space, hides_totals
 from agon.turns import CUT, action_of
-from agon_hall.family_pages import known_pages
+from agon_hall.family_pages import family_pages
 from agon_hall.rules import rules_text
-from agon_hall.watching.match import HistoryLine, Watched, parse_detail
+from agon_hall.watching.match import HistoryLine, MatchRecord, parse_detail
 from agon_hall.watching.sight import ABSENT, sight_of
 
 MOST_LINES = 40
@@ -46,42 +46,42 @@ class Grid(NamedTuple):
     shades: Sequence[Sequence[str]] = ()
 
 
-def place_context(watched: Watched, at: int, seat: int) -> dict[str, Any]:
+def place_context(record: MatchRecord, at: int, seat: int) -> dict[str, Any]:
     """The context of a place (from 0; the last is the end), and what a seat, or PUBLIC, knows there."""
-    rows = watched.rows(at)
+    rows = record.rows(at)
     movers = [row for row in rows if row.asked]
     other_payoffs = [
-        f"{watched.names[row.seat]} {number(float(row.payoff))}" for row in rows if row not in movers and row.payoff
+        f"{record.names[row.seat]} {number(float(row.payoff))}" for row in rows if row not in movers and row.payoff
     ]
     context = EMPTY | {
-        "title": _title(watched, at),
-        "to_move": _to_move_sentence([watched.names[row.seat] for row in movers])
+        "title": _title(record, at),
+        "to_move": _to_move_sentence([record.names[row.seat] for row in movers])
         if rows
         else "Nobody is asked any more.",
-        "about": _match_facts(watched),
-        "rules": _rules(watched),
-        "cards": [(_player_line(watched, row), _decision_facts(watched, at, row)) for row in movers],
+        "about": _match_facts(record),
+        "rules": _rules(record),
+        "cards": [(_player_line(record, row), _decision_facts(record, at, row)) for row in movers],
         "aside": ", ".join(other_payoffs),
-        "from_rows": _from_rows(watched, rows),
-        "beliefs": _beliefs(watched, at),
-        "has_beliefs": bool(watched.beliefs) or not watched.forecasts.empty,
-        **_totals(watched, at),
+        "from_rows": _from_rows(record, rows),
+        "beliefs": _beliefs(record, at),
+        "has_beliefs": bool(record.beliefs) or not record.forecasts.empty,
+        **_totals(record, at),
     }
-    if watched.replay is not None:
-        view = watched.view(at, seat)
+    if record.replay is not None:
+        view = record.view(at, seat)
         assert view is not None
-        sight = sight_of(watched, at, seat)
+        sight = sight_of(record, at, seat)
         totals_visible = seat != PUBLIC and (not rows or not hides_totals(view))
-        totals = tuple(map(float, watched.points[at])) if totals_visible else None
-        context["seats"] = [(str(place), name) for place, name in enumerate(watched.names)] + [
+        totals = tuple(map(float, record.points[at])) if totals_visible else None
+        context["seats"] = [(str(place), name) for place, name in enumerate(record.names)] + [
             ("public", "everybody, in public")
         ]
         context["news"] = [
-            (name, [line.words for line in watched.history(at, int(key) if key != "public" else PUBLIC) if line.new])
+            (name, [line.words for line in record.history(at, int(key) if key != "public" else PUBLIC) if line.new])
             for key, name in context["seats"]
         ]
-        scene = Scene(view, totals, watched.names, sight.aids, over=not rows)
-        context |= {"sight": sight} | _history_context(scene, watched.history(at, seat))
+        scene = Scene(view, totals, record.names, sight.aids, over=not rows)
+        context |= {"sight": sight} | _history_context(scene, record.history(at, seat))
     return context
 
 
@@ -95,8 +95,8 @@ def _history_context(scene: Scene, history: Sequence[HistoryLine]) -> dict[str, 
     }
 
 
-def _title(watched: Watched, at: int) -> str:
-    rows, steps = watched.rows(at), watched.places - 1
+def _title(record: MatchRecord, at: int) -> str:
+    rows, steps = record.rows(at), record.places - 1
     end = f"The end, after {count(steps, 'step')}"
     return f"Step {at + 1} of {steps}: round {rows[0].round}, {rows[0].phase}" if rows else end
 
@@ -106,10 +106,10 @@ def _to_move_sentence(names: Sequence[str]) -> str:
     return f"{join_words(names)} {are}." if names else ""
 
 
-def _player_line(watched: Watched, row: Any) -> str:
+def _player_line(record: MatchRecord, row: Any) -> str:
     """A row's player, agent, model and role."""
     model = "" if pd.isna(row.model) else f" with {row.model}"
-    return f"{watched.names[row.seat]}: {row.agent}{model}{f', {row.role}' if row.role else ''}"
+    return f"{record.names[row.seat]}: {row.agent}{model}{f', {row.role}' if row.role else ''}"
 
 
 def _points(value: Any) -> str:
@@ -117,50 +117,55 @@ def _points(value: Any) -> str:
 
 
 @functools.lru_cache(maxsize=8)  # the same at every place
-def _match_facts(watched: Watched) -> dict[str, Any]:
+def _match_facts(record: MatchRecord) -> dict[str, Any]:
     """The players and, if the match can be replayed, the settings of the game, hidden ones included."""
-    first, replay = watched.turns.iloc[0], watched.replay
-    tested = seating(replay, watched.turns).tested if replay else {}
+    first, replay = record.turns.iloc[0], record.replay
+    tested = seating(replay, record.turns).tested if replay else {}
     seats = [
-        f"{_player_line(watched, rows.iloc[0])}{', tested' if replay and tested[seat] else ''}; {_points(rows.payoff.sum())}."
-        for seat, rows in watched.turns.groupby("seat")
+        f"{_player_line(record, rows.iloc[0])}{', tested' if replay and tested[seat] else ''}; "
+        f"{_points(rows.payoff.sum())}."
+        for seat, rows in record.turns.groupby("seat")
     ]
     settings = [(str(row.what), str(row.value)) for row in setting(replay.game).itertuples()] if replay else []
-    match = f"Match {first.match} of {first.experiment}, repetition {first.repetition}; {count(watched.places - 1, 'step')}."
+    match = (
+        f"Match {first.match} of {first.experiment}, repetition {first.repetition}; {count(record.places - 1, 'step')}."
+    )
     game = f"{first.game} {first.variant}"
-    return {"game": game, "match": match, "why": watched.why, "seats": seats, "setting": settings}
+    return {"game": game, "match": match, "why": record.why, "seats": seats, "setting": settings}
 
 
 @functools.lru_cache(maxsize=8)
-def _rules(watched: Watched) -> Markup:
+def _rules(record: MatchRecord) -> Markup:
     """The rules in the words of the game's prompt as it is today, for the first player."""
-    view, replay = watched.view(0, PUBLIC), watched.replay
+    view, replay = record.view(0, PUBLIC), record.replay
     if view is None or replay is None:
         return Markup()
-    return Markup(rules_text(view, replay.game, replay.steps[0].state if replay.steps else replay.state, noted=False))
+    return Markup(
+        rules_text(view, replay.game, replay.steps[0].state if replay.steps else replay.state, with_note=False)
+    )
 
 
-def _from_rows(watched: Watched, rows: Sequence[Any]) -> Markup:
+def _from_rows(record: MatchRecord, rows: Sequence[Any]) -> Markup:
     """The family's own account of a match that cannot be replayed, up to a place."""
-    page = known_pages().get(str(watched.turns.game.iloc[0]))
-    if watched.replay or page is None:
+    page = family_pages().get(str(record.turns.game.iloc[0]))
+    if record.replay or page is None:
         return Markup()
-    return Markup(page.from_rows(watched.turns, int(rows[0].round) if rows else None))
+    return Markup(page.from_rows(record.turns, int(rows[0].round) if rows else None))
 
 
 # ---- the decisions of a step
 
 
-def _decision_facts(watched: Watched, at: int, row: Any) -> list[Fact]:
+def _decision_facts(record: MatchRecord, at: int, row: Any) -> list[Fact]:
     """The options, action, thoughts and cost of a seat that was asked."""
     detail = parse_detail(row.detail)
     thought = detail.pop("thought", None)
     others = "\n".join(
-        f"{name}: {_detail_text(watched, name, value)}" for name, value in detail.items() if name != "beliefs"
+        f"{name}: {_detail_text(record, name, value)}" for name, value in detail.items() if name != "beliefs"
     )
     no_cost = f"{ABSENT}: no price in conf/model" if not pd.isna(row.tokens_in) else ABSENT
     facts = [
-        Fact("did", _action_text(watched, at, row), "Action"),
+        Fact("did", _action_text(record, at, row), "Action"),
         Fact(
             "thoughts, private",
             "\n".join(map(str, thought)) if isinstance(thought, list) else thought or "",
@@ -178,19 +183,19 @@ def _decision_facts(watched: Watched, at: int, row: Any) -> list[Fact]:
     return [fact for fact in facts if fact.value]
 
 
-def _detail_text(watched: Watched, name: str, value: Any) -> str:
+def _detail_text(record: MatchRecord, name: str, value: Any) -> str:
     """A value of `detail` in words, with the names of players for their seats."""
-    if name in ("target", "suspect") and type(value) is int and value in range(len(watched.names)):
-        return watched.names[value]
+    if name in ("target", "suspect") and type(value) is int and value in range(len(record.names)):
+        return record.names[value]
     return "nobody" if value is None and name in ("target", "suspect") else format_value(value)
 
 
-def _action_text(watched: Watched, at: int, row: Any) -> str:
+def _action_text(record: MatchRecord, at: int, row: Any) -> str:
     if pd.isna(row.action):
         return UNREADABLE
     action = action_of(row.action)
-    if watched.replay and isinstance(action, list):
-        action = watched.replay.steps[at].views[row.seat].legal.format(action)
+    if record.replay and isinstance(action, list):
+        action = record.replay.steps[at].views[row.seat].legal.format(action)
     return format_value(action)
 
 
@@ -217,26 +222,26 @@ def _amount(value: Any, places: int = 2) -> str:
 # ---- points and costs
 
 
-def _totals(watched: Watched, at: int) -> dict[str, Any]:
+def _totals(record: MatchRecord, at: int) -> dict[str, Any]:
     """A chart of the points, and a table of points, tokens, seconds and cost up to this step."""
-    rows, end = watched.until(at), at == watched.places - 1
+    rows, end = record.until(at), at == record.places - 1
     movers = [row for row in rows if row.asked]
     points = {"points": at} if end else {"points before this step": at, "points after it": at + 1}
     sums = {"tokens sent": "tokens_in", "tokens received": "tokens_out", "seconds": "seconds", "cost, USD": "usd"}
     if all(pd.isna(row.tokens_in) for row in rows) and not all(pd.isna(row.tokens) for row in rows):
         sums["tokens, both"] = "tokens"
     table_rows = [
-        [name, *(number(float(points_of_seat)) for points_of_seat in watched.points[place])]
+        [name, *(number(float(points_of_seat)) for points_of_seat in record.points[place])]
         for name, place in points.items()
     ]
     for name, column in sums.items():
         values_of_seats = (
-            [getattr(row, column) for row in movers if row.seat == seat] for seat in range(len(watched.names))
+            [getattr(row, column) for row in movers if row.seat == seat] for seat in range(len(record.names))
         )
         table_rows.append([name, *(sum_recorded(values, 6 if column == "usd" else 2) for values in values_of_seats)])
-    series = [(name, watched.points[:, seat].tolist()) for seat, name in enumerate(watched.names)]
-    chart = lines("Points so far", series, at, "step") if watched.points.any() else ""
-    return {"worth": Grid("So far, this step included", ["what", *watched.names], table_rows), "chart": Markup(chart)}
+    series = [(name, record.points[:, seat].tolist()) for seat, name in enumerate(record.names)]
+    chart = lines("Points so far", series, at, "step") if record.points.any() else ""
+    return {"worth": Grid("So far, this step included", ["what", *record.names], table_rows), "chart": Markup(chart)}
 
 
 def sum_recorded(values: Sequence[Any], places: int = 2) -> str:
@@ -251,14 +256,14 @@ def sum_recorded(values: Sequence[Any], places: int = 2) -> str:
 # ---- beliefs
 
 
-def _beliefs(watched: Watched, at: int) -> list[Grid]:
+def _beliefs(record: MatchRecord, at: int) -> list[Grid]:
     """The latest beliefs of each player at a place, as shaded numbers or in the player's words."""
-    until = watched.numbers[min(at, len(watched.numbers) - 1)]
-    names = watched.names
-    matrices = [belief.matrix for belief in watched.beliefs]
+    until = record.numbers[min(at, len(record.numbers) - 1)]
+    names = record.names
+    matrices = [belief.matrix for belief in record.beliefs]
     low, high = (float(min(map(np.nanmin, matrices))), float(max(map(np.nanmax, matrices)))) if matrices else (0.0, 1.0)
     grids = []
-    latest = {belief.seat: belief for belief in watched.beliefs if belief.turn <= until}
+    latest = {belief.seat: belief for belief in record.beliefs if belief.turn <= until}
     for belief in latest.values():
         short = [name.replace("Player ", "P") for name in names]
         rows = [
@@ -269,7 +274,7 @@ def _beliefs(watched: Watched, at: int) -> list[Grid]:
         shades = [["" if np.isnan(part) else f"s{round(part)}" for part in row] for row in parts]
         caption = f"{names[belief.seat]}, {_belief_age(belief.turn, until)} ({belief.phase})"
         grids.append(Grid(caption, ["suspects", *short[: belief.matrix.shape[1]]], rows, shades))
-    words = watched.forecasts[watched.forecasts.turn <= until]
+    words = record.forecasts[record.forecasts.turn <= until]
     for player, of_player in words.groupby("player", sort=False):
         last = of_player[of_player.turn == of_player.turn.max()]
         cells: Mapping[Any, str] = {(row.view, row.of): row.forecast for row in last.itertuples()}

@@ -1,4 +1,4 @@
-"""Bounds that the printed numbers set on numbers that are not printed: the four social roles, rounds of defection, the common pool."""
+"""Bounds of numbers that are not printed: the four social roles, rounds of defection, the common pool."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from agon_papers.magic.facts import COMPETITIONS, ROUNDS, SETTINGS, WIN_RATES, Facts
 
 UNLOST = {"caught": (0,), "guessed": (1,), "even": (1,), "wrong": (1,)}
-"""Outcome of a social game -> its possible counts for Deception: 1 if the spy has not lost."""
+"""Outcome of a social game -> possible counts for Deception: 1 if the spy did not lose."""
 
 BALLOTS = {"caught": (2,), "guessed": (2,), "even": (1,), "wrong": (0, 1)}
-"""Outcome of a social game -> its possible counts for Judgement: right ballots of the two crowd seats, if nobody accuses itself."""
+"""Outcome of a social game -> possible counts for Judgement: right ballots of the two crowd seats, if nobody votes
+for itself."""
 
 LABELS = {
     "literal": {
@@ -24,34 +25,41 @@ LABELS = {
         "undercover": {"crowd wins": "caught", "spy wins": "wrong", "even votes": "even"},
     },
 }
-"""Reading -> game -> printed label -> its outcome. Reconciled: as in the released code, which pays a wrong accusation 2."""
+"""Reading -> game -> printed label -> outcome. Reconciled: as in the released code, which pays 2 for a wrong
+accusation."""
 
 UNIT = 120
-"""Credits are counted in units of 1/120 of a role's win rate, so that halves of 20 games and thirds of 20 games are whole."""
+"""Credits are counted in units of 1/120 of a role's win rate, so that halves and thirds of 20 games are integers."""
 
 Sums = set[tuple[int, int]]
-"""The possible sums over a role's games: (count, units of credit)."""
+"""Possible sums over a role's games: (count, units of credit)."""
 
 
 def roles(facts: Facts, reading: str) -> pd.DataFrame:
-    """For each model of Table 2: bounds on its win rate by its parts, and on the social games by win rate and parts.
+    """For each model of Table 2: bounds of its win rate by its parts, and bounds of the social games by the win rate.
 
-    Columns: model, win_rate as printed; least, most: the win rates that Judgement, Deception and Table 2 allow; social: the sum of the four
-    social rates (percent, of 400) by the printed win rate, and social_error, from half a unit of the last digit of every number; possible:
-    whether any outcomes of 80 games give all of these; vote_low, vote_high: the share of right ballots in Chameleon in such outcomes;
-    crowd_low, crowd_high: the win rate of the crowd there. Deception is taken as the share of games not lost as spy.
+    Deception counts as the share of games that the spy did not lose. Columns:
+    model; win_rate: as printed; least, most: the win rates that Judgement, Deception and Table 2 allow.
+    social: the sum of the four social rates (percent, of 400) by the printed win rate.
+    social_error: its error, from half a unit of the last digit of every number.
+    possible: whether some outcomes of 80 games give all these numbers.
+    vote_low, vote_high: the share of right ballots in Chameleon in such outcomes.
+    crowd_low, crowd_high: the win rate of the crowd there.
     """
     details, pairs = facts.wide(2), facts.wide(4)
-    spied, voted = (
+    spy_sums, crowd_sums = (
         [_sums(facts, reading, game, role, counts) for game in ("chameleon", "undercover")]
         for role, counts in (("spy", UNLOST), ("crowd", BALLOTS))
     )
     names = [name for name in details.index if name in pairs.index]
-    return pd.DataFrame([_role(details.loc[name], pairs.loc[name], spied, voted) for name in names])
+    return pd.DataFrame([_role(details.loc[name], pairs.loc[name], spy_sums, crowd_sums) for name in names])
 
 
 def _sums(facts: Facts, reading: str, game: str, role: str, counts: Mapping[str, Sequence[int]]) -> Sums:
-    """The possible sums over a role's games of one family. Credits count over 2n as printed; reconciled, over all credits of a game."""
+    """The possible sums over a role's games of one family.
+
+    Credits are divided by 2n; reconciled, by all credits of a game.
+    """
     of_game = facts.credits[facts.credits.game == game]
     all_credits = of_game.groupby("outcome").credits.sum().max()
     unit = round(UNIT / SETTINGS / (facts.text_number("credits_divisor") if reading == "literal" else all_credits))
@@ -60,16 +68,16 @@ def _sums(facts: Facts, reading: str, game: str, role: str, counts: Mapping[str,
     of_one = {(count, unit * int(credits)) for outcome, credits in items for count in counts[outcome]}
     sums = {(0, 0)}
     for _ in range(SETTINGS):
-        sums = {(count + more, units + earned) for count, units in sums for more, earned in of_one}
+        sums = {(count + more, units + more_units) for count, units in sums for more, more_units in of_one}
     return sums
 
 
-def _role(detail: pd.Series, pair: pd.Series, spied: list[Sums], voted: list[Sums]) -> dict[str, object]:
+def _role(detail: pd.Series, pair: pd.Series, spy_sums: list[Sums], crowd_sums: list[Sums]) -> dict[str, object]:
     game_rates = detail[WIN_RATES]
     slack = 0.05 * len(game_rates)
     social, error = 7 * pair.win_rate - game_rates.sum(), 0.05 * 7 + slack
-    spy = np.unique(_together(spied, round(2 * SETTINGS * pair.deception / 100))[:, 2])
-    crowd = _together(voted, round(4 * SETTINGS * pair.judgement / 100))
+    spy = np.unique(_together(spy_sums, round(2 * SETTINGS * pair.deception / 100))[:, 2])
+    crowd = _together(crowd_sums, round(4 * SETTINGS * pair.judgement / 100))
     low, high = (UNIT * (social + end) / 100 - crowd[:, 2] for end in (-error, error))
     fitting = crowd[np.searchsorted(spy, low - 1e-9) < np.searchsorted(spy, high + 1e-9, side="right")]
     columns = fitting.T if len(fitting) else np.full((3, 1), np.nan)
@@ -99,10 +107,11 @@ def _together(games: list[Sums], total: int) -> NDArray[np.int64]:
 
 
 def defections(facts: Facts) -> pd.DataFrame:
-    """For each model of Table 2: bounds on the share of defections (percent) in its rounds of the prisoner's dilemma.
+    """For each model of Table 2: bounds of the share of defections (percent) in its rounds of the prisoner's dilemma.
 
-    Rationality counts defections and smallest contributions together. A player that always defects, or always gives least, cannot lose:
-    each lost game has a round that does not count. Columns: model, rational (rounds of 210), low, high.
+    Rationality counts defections and smallest contributions together. A player that always defects, or always gives
+    least, cannot lose. So in every lost game at least one round does not count. Columns: model, rational (rounds of
+    210), low, high.
     """
     details, rounds = facts.wide(2), COMPETITIONS * ROUNDS
     share = facts.wide(4).rationality.reindex(details.index).dropna()
@@ -115,9 +124,11 @@ def defections(facts: Facts) -> pd.DataFrame:
 
 
 def pools(facts: Facts) -> pd.DataFrame:
-    """For each model of Table 2: the mean pool by the mean payback (points of all three seats, 300 if nobody overspends).
+    """For each model of Table 2: the mean pool by the mean payback (points of all three seats, 300 if nobody
+    overspends).
 
-    Columns: model, payback; value: the pool if it is the same at every multiplier; low, high: bounds if it may follow the multiplier.
+    Columns: model, payback; value: the pool if it is the same at every multiplier; low, high: bounds if it may depend
+    on the multiplier.
     """
     [multipliers] = facts.figure_rows(10, "multipliers")
     seats = 3

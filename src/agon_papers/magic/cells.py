@@ -1,4 +1,4 @@
-"""The MAgIC paper's printed numbers that follow from other printed numbers: radar areas, gains, copies, bounds, totals."""
+"""The MAgIC paper's printed numbers that follow from other ones: radar areas, gains, copies, bounds, totals."""
 
 from collections.abc import Sequence
 from itertools import permutations
@@ -17,12 +17,18 @@ READINGS = ("literal", "reconciled")
 
 
 def areas(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.Series:
-    """Area of each row's radar polygon: its abilities, in percent, on axes in this order. Seven hundreds give 27,364."""
+    """The area of every row's radar polygon. The axes are its abilities in percent, in this order.
+
+    Seven times 100 gives 27,364.
+    """
     return area([table[ability] for ability in order])
 
 
 def pairs(table: pd.DataFrame | pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Table 4 (or a column) without and with beliefs, both by the model's name (the last level); models that have both."""
+    """Table 4 (or a column) without and with beliefs, for models that have both.
+
+    Index: the model's name (last level).
+    """
     names = table.index.get_level_values(-1)
     before = table[(names + PGM).isin(names)]
     others = [before.index.get_level_values(level) for level in range(table.index.nlevels - 1)]
@@ -32,7 +38,7 @@ def pairs(table: pd.DataFrame | pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def area_gains(table: pd.DataFrame) -> pd.DataFrame:
-    """The gain of the area by beliefs: index model, columns vanilla, enhanced, gain (percent)."""
+    """The gain of the area by beliefs. Index: model. Columns: vanilla, enhanced, gain (percent)."""
     return _gain_table(*pairs(areas(table)))
 
 
@@ -41,15 +47,15 @@ def _gain_table(before: pd.Series, after: pd.Series) -> pd.DataFrame:
 
 
 def pooled_gain(gains: pd.DataFrame) -> float:
-    """Gain of the mean area, in percent: the other way to average."""
+    """The gain of the mean area in percent (instead of the mean gain)."""
     return float(100 * (gains.enhanced.mean() / gains.vanilla.mean() - 1))
 
 
 def axis_orders(facts: Facts) -> pd.DataFrame:
     """The ratios and gains of areas for each of the 360 different orders of the seven axes, the paper's first.
 
-    Columns: order, strongest_to_weakest and second_to_weakest (area over that of the weakest), mean_gain, pooled_gain, correlation (of area
-    and win rate over the rows of Table 1).
+    Columns: order, strongest_to_weakest and second_to_weakest (area over that of the weakest), mean_gain, pooled_gain,
+    correlation (of area and win rate over the rows of Table 1).
     """
     orders = [
         (ABILITIES[0], *rest)
@@ -76,10 +82,10 @@ def axis_orders(facts: Facts) -> pd.DataFrame:
 
 
 def last_row(facts: Facts) -> pd.DataFrame:
-    """The averages that Table 4 prints; and for those that do not follow from its rows, the single slips that would give them.
+    """The averages in Table 4, and for those that do not follow from its rows, single errors that would explain them.
 
-    Columns: metric, published, recomputed (mean of the pairs), agrees; where not, left_out (models whose pair, counted as no change, gives
-    the printed average) and turned (models whose change with the other sign gives it).
+    Columns: metric, published, recomputed (mean of the pairs), agrees. If it does not agree: left_out (models whose
+    change, counted as 0, gives the printed average) and turned (models whose change, with the other sign, gives it).
     """
     before, after = pairs(facts.wide(4))
     rows = []
@@ -98,11 +104,12 @@ def last_row(facts: Facts) -> pd.DataFrame:
 
 
 def cells(facts: Facts, reading: str) -> pd.DataFrame:
-    """Every printed number that follows from others, from a count or from an analysis, beside its recomputed value; see COLUMNS.
+    """Every printed number that follows from other numbers, a count or an analysis, beside its recomputed value; see
+    COLUMNS.
 
-    Statistics: mean; copy (printed twice); gain (percent); ratio; total; more than (agrees if recomputed is larger); least and most (the
-    bounds of the parts; agrees if the printed number is within); counted and analysis (`origins`). If its parts are missing, recomputed
-    is absent and the number does not agree.
+    Statistics: mean; copy (printed twice); gain (percent); ratio; total; more than (agrees if recomputed is larger);
+    least and most (bounds by the parts; they agree if the printed number lies within); counted and analysis
+    (`origins`). If parts are missing, recomputed is absent and the number does not agree.
     """
     parts = [*_averages(facts), *_copies(facts), *_text(facts, reading), *_areas(facts, reading)]
     parts += [*_win_rates(facts, reading), *_totals(facts)]
@@ -129,7 +136,7 @@ def _averages(facts: Facts) -> Rows:
 
 
 def _copies(facts: Facts) -> Rows:
-    """Rows of Table 1 in Table 4, and Cooperation of Table 4 in Table 2, where it is called a win rate."""
+    """Rows of Table 1 in Table 4, and Cooperation of Table 4 in Table 2, which calls it a win rate."""
     rows = facts.tables[2]
     wins = rows[rows.metric == "cost_sharing_wr"].assign(original="cooperation")
     of_table_1 = facts.tables[4].merge(facts.tables[1], on=["model", "metric"], suffixes=("", "_1"))
@@ -144,7 +151,7 @@ def _copies(facts: Facts) -> Rows:
 
 
 def _text(facts: Facts, reading: str) -> Rows:
-    """Numbers of the text. Reconciled: a number that another row of its column prints belongs to that row."""
+    """Numbers of the text. Reconciled: if another row of the column has the number, it belongs to that row."""
     table, gains = facts.wide(1), last_row(facts).set_index("metric").recomputed
     rows: Rows = []
     for cell in facts.text.dropna(subset="model").itertuples():
@@ -157,7 +164,7 @@ def _text(facts: Facts, reading: str) -> Rows:
 
 
 def _areas(facts: Facts, reading: str) -> Rows:
-    """Ratios and gains of areas. Reconciled: the gain of the mean area, which is nearer to the printed gain than the mean gain."""
+    """Ratios and gains of areas. Reconciled: the gain of the mean area, which is nearer to the printed gain."""
     text, gains = facts.text.set_index("key").value, area_gains(facts.wide(4))
     model_areas = areas(facts.wide(1)).reindex(MODELS)
     strongest, second = (model_areas[model] / model_areas[WEAKEST] for model in (STRONGEST, SECOND))
@@ -190,16 +197,19 @@ def _totals(facts: Facts) -> Rows:
     rows: Rows = [("text 1", "all scenarios", "competitions", "more than", cases, competitions)]
     for variant in ("pgm", "vanilla"):
         printed = facts.figure_text(8, f"final_scores_{variant}").split()
-        earned = dilemma_scores(facts, facts.figure_text(8, f"moves_{variant}"))
+        totals = dilemma_scores(facts, facts.figure_text(8, f"moves_{variant}"))
         rows += [
             ("figure 8", variant, f"Player {seat}", "total", text, points)
-            for seat, (text, points) in enumerate(zip(printed, earned, strict=True), start=1)
+            for seat, (text, points) in enumerate(zip(printed, totals, strict=True), start=1)
         ]
     return rows
 
 
 def dilemma_scores(facts: Facts, moves: str) -> list[int]:
-    """Totals of three seats under Figure 8's points: 'CCD DDD' is two rounds, a letter a seat."""
+    """The totals of three seats with Figure 8's points.
+
+    moves: 'CCD DDD' are two rounds, with a letter for each seat.
+    """
     points = (float(facts.figure_text(8, name)) for name in ("cooperate", "one_defect", "two_defect", "defect"))
     cooperate, one_defect, two_defect, defect = points
     game = prisoner3("figure 8", "", cooperate, one_defect, two_defect, defect)

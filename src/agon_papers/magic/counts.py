@@ -1,4 +1,4 @@
-"""Exact tests on counts: can a printed share be a count over its sample, and are the gains of Table 4 more than chance?"""
+"""Exact tests on counts: whether a printed share can be a count, and whether gains in Table 4 are more than chance."""
 
 from functools import cache
 from math import lcm
@@ -11,15 +11,15 @@ from scipy.stats import binom, fisher_exact, ttest_1samp, ttest_ind_from_stats
 from statsmodels.stats.multitest import multipletests
 
 from agon.metrics.exact import mcnemar_bounds
-from agon.metrics.granularity import Definition, as_printed, counted, sizes, summed
 from agon.metrics.interval import proportion_interval
 from agon_papers.magic.facts import ABILITIES, AVERAGE, COMPETITIONS, PGM, ROUNDS, SETTINGS, Facts
+from agon_papers.magic.granularity import Definition, as_printed, counted, sizes, summed
 
-VOTES, SPIED = 4 * SETTINGS, 2 * SETTINGS
-"""Ballots of two crowd seats, and games as spy, in both social games."""
+VOTES, SPY_GAMES = 4 * SETTINGS, 2 * SETTINGS
+"""Number of ballots of two crowd seats, and number of games as spy, in both social games."""
 
 SELF = {"chameleon": 9 * SETTINGS, "undercover": 6 * SETTINGS}
-"""Interviews on one's own role: 3 or 2 a seat and game, of one seat as spy and of two as crowd."""
+"""Number of interviews about one's own role: 3 or 2 per seat and game, for one seat as spy and two as crowd."""
 
 INTERVIEWS = sum(SELF.values())
 DECISIONS = 2 * COMPETITIONS * ROUNDS
@@ -27,13 +27,14 @@ DECISIONS = 2 * COMPETITIONS * ROUNDS
 GAMES = {
     "judgement": 2 * SETTINGS,
     "reasoning": 4 * SETTINGS,
-    "deception": SPIED,
+    "deception": SPY_GAMES,
     "self_awareness": 4 * SETTINGS,
     "cooperation": COMPETITIONS,
     "coordination": COMPETITIONS,
     "rationality": 2 * COMPETITIONS,
 }
-"""Ability -> the number of games with its decisions. Every setting of a social game is played as spy and as both crowd seats."""
+"""Ability -> the number of games with its decisions. Every setting of a social game is played as spy and as both
+crowd seats."""
 
 LONGEST = 300
 """The largest sample size tried for `other_n`: the number of interviews."""
@@ -41,14 +42,16 @@ LONGEST = 300
 
 @cache
 def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
-    """Column -> reading -> the definition. Literal: the paper's formula. Reconciled: the definition that most cells fit.
+    """Column -> reading -> the definition. Literal: the paper's formula. Reconciled: the definition that most cells
+    fit.
 
-    `agreed`: the number of games that ended in agreement; without it, columns that count these games have no definition.
+    `agreed`: the number of games that ended in agreement; without it, columns that count these games have no
+    definition.
     """
     games, chameleon, undercover = f"games of {COMPETITIONS}", SELF["chameleon"], SELF["undercover"]
     guesses = lcm(*range(1, SETTINGS + 1))
     misled = np.unique([guesses // n * k for n in range(1, SETTINGS + 1) for k in range(n + 1)])
-    spied, guessed = (np.arange(SPIED + 1), SPIED), (misled, 4 * guesses)
+    spies, provoked = (np.arange(SPY_GAMES + 1), SPY_GAMES), (misled, 4 * guesses)
     selves = (3 * np.arange(chameleon + 1), 5 * chameleon), (np.arange(undercover + 1), undercover)
 
     def both(definition: Definition) -> dict[str, Definition]:
@@ -61,8 +64,8 @@ def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
 
     table = {
         "win_rate": {
-            "literal": win_rate("all social credits over 2n", SPIED, SPIED),
-            "reconciled": win_rate("Undercover credits over 3n", SPIED, 3 * SETTINGS),
+            "literal": win_rate("all social credits over 2n", SPY_GAMES, SPY_GAMES),
+            "reconciled": win_rate("Undercover credits over 3n", SPY_GAMES, 3 * SETTINGS),
         },
         "judgement": both(counted(VOTES, "right ballots")),
         "reasoning": {
@@ -70,8 +73,8 @@ def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
             "reconciled": counted(2 * INTERVIEWS, "right deductions, two predictions as one"),
         },
         "deception": {
-            "literal": summed("games not lost as spy plus a quarter of the wrong guesses provoked", spied, guessed),
-            "reconciled": counted(SPIED, "games not lost as spy"),
+            "literal": summed("games not lost as spy plus a quarter of the wrong guesses provoked", spies, provoked),
+            "reconciled": counted(SPY_GAMES, "games not lost as spy"),
         },
         "self_awareness": {
             "literal": summed("0.6 of the Chameleon share plus the whole Undercover share", *selves),
@@ -101,17 +104,19 @@ def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
     }
 
 
-AVERAGED = ("win_rate", "cost_sharing_cost", "prisoner_score", "public_good_payback")
+NOT_SHARES = ("win_rate", "cost_sharing_cost", "prisoner_score", "public_good_payback")
 """Columns that are not the share of one sample."""
 
 
 def granularity(facts: Facts) -> pd.DataFrame:
-    """Every printed cell of Tables 1, 2 and 4 under each reading: does it fit its definition?
+    """Whether every printed cell of Tables 1, 2 and 4 fits its definition, under each reading.
 
-    Columns: table, model, metric, published (text), reading, definition, n and k (where it is a count), nearest (value), low, high (95 %,
-    Clopper and Pearson, decisions taken as independent), fits (filling zeros aside), fits_digits (all printed digits), how (rounded, cut
-    off, rounded up, or nothing), chance (share of all printable values that would fit), other_n (the six smallest sample sizes up to
-    LONGEST over which a count would fit).
+    Columns: table, model, metric, published (text), reading, definition.
+    n, k: the sample and the count (absent: it is no count). nearest: the nearest possible value.
+    low, high: 95 % interval (Clopper and Pearson; decisions count as independent).
+    fits: without trailing zeros. fits_digits: with all printed digits. how: rounded, cut off, rounded up, or empty.
+    chance: the share of all printable values that would fit.
+    other_n: the six smallest sample sizes up to LONGEST for which a count would fit.
     """
     printed = pd.concat([facts.tables[number].assign(table=number) for number in (1, 2, 4)])
     printed = printed[printed.model != AVERAGE].rename(columns={"value": "published"})
@@ -124,7 +129,7 @@ def granularity(facts: Facts) -> pd.DataFrame:
     ]
     table = pd.DataFrame(rows).astype({"n": "Int64", "k": "Int64"})
     smallest = table.published.map(lambda text: " ".join(map(str, sizes(as_printed(text), LONGEST)[:6])))
-    return table.assign(other_n=smallest.mask(table.metric.isin(AVERAGED), ""))
+    return table.assign(other_n=smallest.mask(table.metric.isin(NOT_SHARES), ""))
 
 
 @cache
@@ -148,9 +153,10 @@ def _test(definition: Definition, text: str) -> dict[str, Any]:
 
 
 def fitting(tested: pd.DataFrame) -> pd.DataFrame:
-    """How many cells of each column fit: metric, reading, definition, cells, fit, chance (of one), by_luck (p of as many fits).
+    """The number of cells of each column that fit: metric, reading, definition, cells, fit, chance (of one), by_luck (p
+    of as many fits).
 
-    `tested`: `granularity`. Cells that Tables 1 and 4 both print are counted once.
+    tested: the table of `granularity`. Cells in both Tables 1 and 4 count once.
     """
     once = tested.drop_duplicates(["model", "metric", "published", "reading"])
     table = once.groupby(["metric", "reading"], sort=False).agg(
@@ -165,12 +171,16 @@ TESTS = ("fisher", "fisher_games", "paired_least", "paired_most")
 def significance(tested: pd.DataFrame) -> pd.DataFrame:
     """Every pair of Table 4 with two-sided p values, from the reconciled counts of `tested` (`granularity`).
 
-    Decisions are taken as independent. `fisher_games` is the other extreme: all decisions of a game are equal, and only games count.
-    Columns: model, metric, vanilla, enhanced, gain; n, k_vanilla, k_enhanced; counted (both cells are such counts, not only near them);
-    games (GAMES); t (two samples, as the paper may have done), t_least (one-sided, of the pairing that is most favourable to a gain: the
-    smallest p of any t-test), fisher and fisher_games (two samples, exact; the latter of the nearest numbers of games); paired_least
-    and paired_most: the smallest and largest p that McNemar's exact test can have, over all ways to pair the decisions of two players;
-    holm_ of the last four, over a model's seven abilities; all_fisher and all_fisher_games: Holm's correction over all pairs and abilities.
+    Decisions count as independent. `fisher_games` is the other extreme: all decisions of a game are equal, so only games
+    count. Columns:
+    model, metric, vanilla, enhanced, gain, n, k_vanilla, k_enhanced, games (GAMES).
+    counted: both cells are exactly such counts.
+    t: t-test of two samples, as the paper may have computed. t_least: the smallest p of any t-test, one-sided, with the
+    pairing that favours a gain most.
+    fisher: exact test of two samples. fisher_games: the same with the nearest numbers of games.
+    paired_least, paired_most: the smallest and the largest p of McNemar's exact test over all pairings of decisions.
+    holm_NAME: Holm's correction of the last four over a model's seven abilities. all_fisher, all_fisher_games: Holm's
+    correction over all pairs and abilities.
     """
     cells = tested[(tested.table == 4) & (tested.reading == "reconciled") & tested.metric.isin(ABILITIES)]
     enhanced = cells.model.str.endswith(PGM)

@@ -1,4 +1,7 @@
-"""The MAgIC paper's printed numbers: its tables, the numbers of its text and figures, and its credits. Facts, no sentences."""
+"""The MAgIC paper's printed numbers: its tables, the numbers of its text and figures, and its credits.
+
+It holds facts only.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,19 +15,19 @@ from agon_papers.verdict import Missing
 PAPER = "magic"
 
 ABILITIES = [*METRICS]
-"""The seven, in the order of the radars' axes."""
+"""The seven abilities, in the order of the radars' axes."""
 
 SETTINGS, COMPETITIONS, ROUNDS = 20, 21, 5
 """Games per social role, games per game-theory role, and rounds of a game-theory game (Table 3)."""
 
 STRONGEST, SECOND, WEAKEST = "GPT o1", "GPT-4-turbo", "Llama-2-70B"
-"""The models whose areas the paper sets against each other."""
+"""The models whose areas the paper compares."""
 
 MODELS = ["GPT o1", "GPT-4-turbo", "GPT-4", "GPT-3.5-turbo", "Claude 2", "PaLM 2", "Cohere", "Llama-2-70B"]
 """The rows of Table 1, in its order."""
 
 PAIRED = MODELS[1:]
-"""The models that Table 4 has without and with beliefs."""
+"""The models in Table 4, which has them without and with beliefs."""
 
 DETAILED = ["Llama-2-70B", "GPT-3.5-turbo", "GPT-4"]
 """The models of Table 2."""
@@ -33,7 +36,7 @@ WIN_RATES = ["cost_sharing_wr", "prisoner_wr", "public_good_wr"]
 """The columns of Table 2 that are shares of games."""
 
 PGM = "+PGM"
-"""What Table 4 adds to the name of a model with beliefs."""
+"""Suffix of a model's name in Table 4 if it has beliefs."""
 
 AVERAGE = "Average improvement"
 """The last row of Table 4."""
@@ -43,12 +46,12 @@ SOURCES = {
     "pairs": (4, (*PAIRED, *(name + PGM for name in PAIRED))),
     "details": (2, (*DETAILED, *(name + PGM for name in DETAILED))),
 }
-"""Name of a table in claims -> its number and the rows that it must have."""
+"""Name of a table in claims -> (its number, the rows that it must have)."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """tables: number -> model, metric, value (of Table 3: scenario, field, value); text, figures, credits. Values are text as printed."""
+    """The paper's numbers as printed text. tables: number -> model, metric, value (Table 3: scenario, field, value)."""
 
     tables: Mapping[int, pd.DataFrame]
     text: pd.DataFrame
@@ -78,7 +81,7 @@ class Facts:
         return str(self.figures.set_index(["figure", "item"]).value[figure, item])
 
     def figure_rows(self, figure: int, item: str) -> list[list[float]]:
-        """The numbers of an item of a figure: ' / ' separates rows, blanks separate numbers."""
+        """The numbers of an item of a figure. ' / ' separates rows, and blanks separate numbers."""
         return [[float(number) for number in row.split()] for row in self.figure_text(figure, item).split(" / ")]
 
     def scenario_field(self, scenario: str, field: str) -> str:
@@ -87,7 +90,7 @@ class Facts:
 
 
 def read_facts(folder: Path) -> Facts:
-    """The facts of a folder with table_1.csv to table_4.csv, text.csv, figures.csv and credits.csv."""
+    """Reads a folder with table_1.csv to table_4.csv, text.csv, figures.csv and credits.csv."""
     tables = {number: pd.read_csv(folder / f"table_{number}.csv", dtype=str) for number in (1, 2, 3, 4)}
     text, figures = (pd.read_csv(folder / f"{name}.csv", dtype={"value": str}) for name in ("text", "figures"))
     return Facts(tables, text, figures, pd.read_csv(folder / "credits.csv"))

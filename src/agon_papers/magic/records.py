@@ -1,4 +1,4 @@
-"""The tables behind the statements of the MAgIC paper, and the other numbers that their counts leave possible."""
+"""The tables behind the MAgIC paper's statements, and random redraws of their counts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,19 +22,19 @@ AFTER = "_after"
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """The paper's tables. Its games are not published: record sets draw the decisions behind a printed share anew."""
+    """The paper's tables. Its games are not published, so redraws draw the decisions behind a printed share again."""
 
     facts: Facts
     whole_games: bool = False
-    """Whether counts are drawn as if all decisions of a game were equal, instead of independent."""
+    """Whether all decisions of a game are drawn as equal instead of independent."""
     unit: ClassVar[str] = "decision"
 
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
         """The rows of a table, by model. Raises ValueError for a `where`, and Missing for a missing row.
 
-        abilities: Table 1 with the areas. pairs: Table 4 with the areas and without its last row, models with beliefs as NAME+PGM.
-        details: Table 2. with_pairs: Table 2 with the columns of Table 4. models: the models of Table 4 without beliefs and, in columns
-        NAME_after, with them.
+        abilities: Table 1 with the areas. pairs: Table 4 with the areas and without its last row; NAME+PGM are models
+        with beliefs. details: Table 2. with_pairs: Table 2 with the columns of Table 4. models: the models of Table 4
+        without beliefs and, in columns NAME_after, with them.
         """
         if where:
             raise ValueError(f"the tables of the paper are asked for whole, and not where {where}")
@@ -52,7 +52,7 @@ class Records:
         raise ValueError(f"there is no table {table}")
 
     def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
-        """For correlations all rows but one are drawn; else each share with a known count, and areas follow."""
+        """Draws rows for correlations. Else draws every share whose count is known, and computes the areas from it."""
         if drawing == "correlation":
             return lambda number: table.iloc[
                 any_rows(len(table), number // resampling.BLOCK)[number % resampling.BLOCK]
@@ -82,20 +82,20 @@ class Records:
         )
 
     def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
-        """None: no games are drawn."""
+        """Empty, because no games are drawn."""
         return ()
 
     def by_chance(self, table: pd.DataFrame, number: int) -> pd.DataFrame:
-        """Raises Missing: the printed numbers have no uniform player."""
+        """Raises Missing, since the paper has no uniform player."""
         raise Missing("nothing is printed of a uniform player")
 
     def true_variant(self, table: int, variant: str) -> str:
-        """Raises Missing: no caption names a variant."""
+        """Raises Missing, since no caption names a variant."""
         raise Missing("no caption names a variant")
 
     @cached_property
     def _counts(self) -> dict[tuple[str, str, float], tuple[float, int, str]]:
-        """(model, metric, share in percent) -> count, of how many, and a key, as `jeffreys` wants them; see `counts.granularity`."""
+        """(model, metric, share in percent) -> arguments of `jeffreys` (count, sample size, key), by `granularity`."""
         tested = counts.granularity(self.facts)
         tested = tested[
             tested.metric.isin([*ABILITIES, *WIN_RATES]) & tested.n.notna() & (tested.reading == "reconciled")

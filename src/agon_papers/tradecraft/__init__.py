@@ -1,1 +1,1 @@
-"""TradeCraft (anonymous authors): its 90 recorded games, its printed numbers, and its statements."""
+"""TradeCraft (anonymous authors): its 90 recorded games, printed numbers and statements."""

@@ -1,4 +1,4 @@
-"""The TradeCraft paper's printed numbers against its recorded games: Figures 4 (radars and bars) and 5, text, and what no record has."""
+"""Compares the TradeCraft paper's printed numbers with its records: Figures 4 and 5, the text, Table 2."""
 
 from itertools import combinations
 
@@ -11,31 +11,30 @@ from agon_papers.tradecraft.facts import DIMENSIONS, MODELS, PAPER, PERSONAS, Fa
 from agon_papers.tradecraft.scores import radars
 
 RADAR = 0.005 + 0.0005
-"""How far a radar's value may be off: it was read off the picture to 0.005, and has three decimals."""
+"""Tolerance of a radar's value, which was read off the picture to 0.005 and has three decimals."""
 BAR = 0.005 + 0.005
-"""The same of a bar, read to two decimals."""
+"""Tolerance of a bar, which was read off to two decimals."""
 
 ROUNDING = 1e-9
 
 PERSONA_PAIRS = (("cooperative", "competitive"), ("unprimed", "competitive"))
-"""The pairs of Figure 5 b that the text gives numbers of."""
+"""The pairs of Figure 5 b with numbers in the text."""
 
 EXCHANGED = {PERSONA_PAIRS[0]: PERSONA_PAIRS[1], PERSONA_PAIRS[1]: PERSONA_PAIRS[0]}
-"""Reconciled: the two ratios of section 4.3 belong to each other's pairs."""
-
+"""Reconciled: the two ratios of section 4.3 have changed places."""
 
 WHY = {
     "2": "neither the judgements of theory of mind nor the thoughts that were judged are published",
     "text C.3": "the human scores are not published",
 }
-"""Table -> why its numbers cannot be recomputed."""
+"""Table -> the reason why its numbers cannot be recomputed."""
 
 
 def cells(facts: Facts, reading: str) -> pd.DataFrame:
-    """Every printed number of section 4 and of C.3, beside what the records give; see COLUMNS.
+    """Every printed number of section 4 and of C.3, beside its recomputed value; see COLUMNS.
 
-    Statistics: mean; least and most (what unlogged turns leave open; agrees if the printed number is not beyond); count. Where there
-    are no records, recomputed is absent and it does not agree.
+    Statistics: mean; count; least and most, the bounds from turns that are not logged (they agree if the printed number
+    lies within). Without records, recomputed is absent and the number does not agree.
     """
     parts = [_figure_4(facts, reading), _counts(facts, reading), _unrecorded(facts)]
     table = pd.concat(parts, ignore_index=True)
@@ -47,7 +46,7 @@ def cells(facts: Facts, reading: str) -> pd.DataFrame:
 
 
 def _figure_4(facts: Facts, reading: str) -> pd.DataFrame:
-    """Radars, then bars. A player's name is the same in two radars, so that its matchup tells them apart."""
+    """Radars, then bars. The names of players occur in two radars each, so the matchup tells these apart."""
     marks = radars(facts, reading).rename(columns={"dimension": "measure"}).assign(statistic="mean")
     keys = ["name", "measure"]
     radar = facts.figure_4.measure.isin(list(DIMENSIONS))
@@ -62,7 +61,7 @@ def _figure_4(facts: Facts, reading: str) -> pd.DataFrame:
 
 
 def _counts(facts: Facts, reading: str) -> pd.DataFrame:
-    """Numbers of the text. A win is a game that the player won and the other did not, as the figure's caption has it."""
+    """Numbers of the text. A win is a game that the player won and the other did not, as in the figure's caption."""
     personas = facts.players[facts.players.group.isin(PERSONAS)]
     rows = [
         ("text 4", "all", "initial states", "states", facts.players.problem.nunique()),

@@ -1,15 +1,15 @@
-"""What players did, as agon's own metrics of trading count it, and what the bars of Figure 4 j and k and Figure 5 make of it."""
+"""Counts of players' actions by agon's own metrics, and the bars of Figures 4 j, 4 k and 5 that follow from them."""
 
 import numpy as np
 import pandas as pd
 
 from agon.metrics.interval import RATE, SHARE, ratio_interval
-from agon_papers.tradecraft.facts import LIMIT, LOGGED, MODELS, PERSONAS, Facts
+from agon_papers.tradecraft.facts import LIMIT, LOG_TURNS, MODELS, PERSONAS, Facts
 
 BARS = {"j": MODELS, "k": PERSONAS}
 MEASURES = ("invalid_behaviour", "rejection", "turns")
-SUMMED = {"rejection": 1.0, "turns": 0.5}
-"""Reconciled: a persona's bar is its players' sum, so many times, and not their mean."""
+SUM_FACTORS = {"rejection": 1.0, "turns": 0.5}
+"""Reconciled: a persona's bar is not the mean of its players but their sum times this factor."""
 
 SHARES = {
     "refusals": ("refused", "logged"),
@@ -22,17 +22,17 @@ SHARES = {
     "turns": ("length", "one"),
     "wins": ("won", "one"),
 }
-"""Measure of `rates` -> what is counted, over what: columns of `Facts.counts`."""
+"""Measure of `rates` -> (numerator, denominator), columns of `Facts.counts`."""
 ONCE = {"rejection", "chosen", "wins"}
-"""Of these, what happens once or not at all; all else can happen several times a turn."""
+"""Measures that count events which happen at most once. Other events can happen several times in a turn."""
 
 
 def rates(facts: Facts) -> pd.DataFrame:
-    """Rates by model or persona, turns pooled: group, measure, value, n, games, low, high.
+    """Rates by model or persona over all turns: group, measure, value, n, games, low, high.
 
-    refusals: refused calls per turn; violations: with proposals of nothing. checks: craft checks per turn. rejection: share of received
-    proposals that took effect as rejected; chosen: the same without defaults. turns: logged, and 15 where the log breaks off. wins: share
-    of games. Intervals are between games.
+    refusals: refused calls per turn. violations: the same with empty proposals. checks: craft checks per turn.
+    rejection: the share of received proposals that took effect as rejected. chosen: the same without defaults. turns:
+    logged turns, or 15 if the log breaks off. wins: the share of games. Intervals are between games.
     """
     rows = []
     for group, part in facts.counts.groupby("group", sort=True):
@@ -47,14 +47,15 @@ def rates(facts: Facts) -> pd.DataFrame:
 
 
 def unlogged(facts: Facts) -> pd.DataFrame:
-    """`Facts.counts` with the turns that the logs lack, at least and at most, and the decisions that a seat takes in them: few, many.
+    """`Facts.counts` with bounds of the turns that the logs lack (least, most) and of a seat's decisions in them (few,
+    many).
 
-    A log that breaks off has the heading of turn 13. A game without a winner went on to the limit, one with a winner ended at 13 to 15.
-    Seat 0 proposes in odd turns, seat 1 decides then.
+    A log that breaks off has the heading of turn 13. A game without a winner went on to the limit. One with a winner
+    ended at turn 13, 14 or 15. In odd turns seat 0 proposes and seat 1 decides.
     """
     table = facts.counts
     won = table.groupby("match").won.transform("any")
-    most = np.where(table.cut, LIMIT - LOGGED, 0)
+    most = np.where(table.cut, LIMIT - LOG_TURNS, 0)
     least = np.where(won & table.cut, 1, most)
     few, many = ((turns + table.seat) // 2 for turns in (least, most))
     return table.assign(least=least, most=most, few=few, many=many)
@@ -63,10 +64,12 @@ def unlogged(facts: Facts) -> pd.DataFrame:
 def bars(facts: Facts, reading: str) -> pd.DataFrame:
     """Every bar under a reading: name, measure, statistic, value.
 
-    Literal, as Table 1 defines them: refused calls per turn, the share of received proposals that took effect as rejected, mean turns; over
-    the logged turns, with 15 turns for a log that breaks off. Reconciled, with statistics least and most, as unlogged turns leave it open:
-    first a rate for each player of each pair (`by_player`); then, for models, the mean over its two pairs; for personas, over its four, the
-    mean of invalid behaviour, but the sum of rejections and half the sum of turns.
+    Literal, by the definitions of Table 1: refused calls per turn, the share of received proposals that took effect as
+    rejected, and mean turns. They are over logged turns, with 15 turns for a log that breaks off.
+
+    Reconciled: first a rate for each player of each pair (`by_player`). The bar of a model is the mean over its two
+    pairs. A persona has four players: its bars are the mean of invalid behaviour, the sum of rejections, and half the
+    sum of turns. Turns that are not logged leave bounds: the statistics least and most.
     """
     columns = ["name", "measure", "statistic", "value"]
     if reading == "literal":
@@ -75,20 +78,22 @@ def bars(facts: Facts, reading: str) -> pd.DataFrame:
         return measures.assign(statistic="mean")[columns]
     rows = []
     for name, part in by_player(facts).groupby("group"):
-        weights = dict.fromkeys(MEASURES, 1 / len(part)) | (SUMMED if name in PERSONAS else {})
+        weights = dict.fromkeys(MEASURES, 1 / len(part)) | (SUM_FACTORS if name in PERSONAS else {})
         for measure, weight in weights.items():
             rows += [(name, measure, end, weight * part[f"{measure}_{end}"].sum()) for end in ("least", "most")]
     return pd.DataFrame(rows, columns=columns)
 
 
 def by_player(facts: Facts) -> pd.DataFrame:
-    """A row per player of a pair: matchup, name, group, games, and what the bars are made of; least and most where turns are not logged.
+    """The parts of the bars, a row per player of a pair: matchup, name, group, games, and bounds (least, most) of each
+    measure.
 
-    Invalid behaviour: all craft checks, refused or not, and the refused proposals, per turn. Rejections: as spelled. Turns: those of the
-    game without a log are added to its pair's, over ten games.
+    Invalid behaviour: all craft checks and the refused proposals, per turn. Rejections: decisions whose text says
+    reject. Turns: the turns of a game without a log are added to those of its pair, which are then divided by ten
+    games.
     """
     table = unlogged(facts)
-    table["short"] = table.turns.mask(table.cut, LOGGED)
+    table["short"] = table.turns.mask(table.cut, LOG_TURNS)
     players = table.groupby(["matchup", "name", "group"], sort=True)
     columns = ["checks", "bad_checks", "bad_proposals", "decisions", "said_reject", "logged", "short"]
     sums = players[[*columns, "least", "most", "few", "many"]].sum().assign(games=players.size())
@@ -122,16 +127,17 @@ DEFINITIONS = {
 
 
 def invalid_definitions(facts: Facts) -> pd.DataFrame:
-    """What "invalid" could count: definition, name, value (per logged turn, mean over the pairs), printed, needed, possible.
+    """Possible definitions of "invalid": definition, name, value (per logged turn, mean over the pairs), printed,
+    needed, possible.
 
-    needed: how many there would have to be in each turn that is not logged (the logs that break off ran to the limit), if the printed
-    bar were this. It is possible if it is neither negative nor beyond the busiest logged turn.
+    needed: the number in each turn that is not logged, if this definition gave the printed bar (for logs that break
+    off, the game ran to the limit). It is possible if it is not negative and not beyond the busiest logged turn.
     """
     bar = facts.figure_4[facts.figure_4.measure == "invalid_behaviour"].set_index("name").value
     limit = busiest(facts)
     table = unlogged(facts)
     rows = []
-    for says, columns in DEFINITIONS.items():
+    for definition, columns in DEFINITIONS.items():
         pairs = table.groupby(["group", "matchup", "name"])[[*columns, "logged", "most"]].sum()
         for name, part in pairs.groupby(level="group"):
             count, all_turns = part[columns].sum(axis=1), part.logged + part.most
@@ -140,7 +146,7 @@ def invalid_definitions(facts: Facts) -> pd.DataFrame:
             missing_per_turn = missing / weight if weight else np.nan
             rows.append(
                 (
-                    says,
+                    definition,
                     name,
                     (count / part.logged).mean(),
                     bar[name],
@@ -152,7 +158,7 @@ def invalid_definitions(facts: Facts) -> pd.DataFrame:
 
 
 def heads(facts: Facts) -> pd.DataFrame:
-    """Figure 5: a row per matchup with its two players by name: one, other, games, only_one, only_other, both, neither."""
+    """Figure 5: a row per matchup: one, other (the players), games, only_one, only_other, both, neither."""
     rows = []
     for matchup, part in facts.players.groupby("matchup", sort=True):
         won = part.pivot(index="match", columns="name", values="won").astype(bool)
@@ -163,14 +169,20 @@ def heads(facts: Facts) -> pd.DataFrame:
 
 
 def head_to_head(facts: Facts, one: str, other: str) -> tuple[int, int, int, int] | None:
-    """Games between two models or personas: won by one alone, by the other alone, by both, by neither. None if they played none."""
+    """Number of games between two models or personas that one alone, the other alone, both, or neither won.
+
+    None: they played none.
+    """
     sides = facts.players.set_index("match")
     won, won_by_other = (sides[(sides.group == a) & (sides.against == b)].won for a, b in ((one, other), (other, one)))
     return split(won, won_by_other) if len(won) else None
 
 
 def split(one: pd.Series, other: pd.Series) -> tuple[int, int, int, int]:
-    """Games won by one alone, by the other alone, by both, by neither; from who won which game."""
+    """Number of games that one alone, the other alone, both, or neither won.
+
+    Inputs: for every game, whether the player won it.
+    """
     counts = (one & ~other, other & ~one, one & other, ~(one | other))
     return int(counts[0].sum()), int(counts[1].sum()), int(counts[2].sum()), int(counts[3].sum())
 

@@ -1,4 +1,4 @@
-"""The TradeCraft paper's games as turns, the assessor's scores, and the printed numbers. Facts, no sentences."""
+"""The TradeCraft paper's games as turns, the assessor's scores, and the printed numbers. It holds facts only."""
 
 import json
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ DIMENSIONS = {
     "adaptability": "Adaptability",
     "self_interested_behavior": "Self-interest",
 }
-"""What the assessor scores, in the order of the radars' axes -> its name in figures."""
+"""Dimension of the assessor, in the order of the radars' axes -> its name in figures."""
 
 STRATEGIC = ("goal_alignment", "strategic_planning", "information_utilization")
-"""The dimensions in which the paper says that winners and losers differ."""
+"""The dimensions in which winners and losers differ, according to the paper."""
 
 MODELS = ("gpt-4o", "claude", "gemini")
 PERSONAS = ("cooperative", "competitive", "unprimed")
@@ -41,20 +41,21 @@ PANELS = {
     "h": ("gemini-unprimed", "gemini-competitive"),
     "i": ("gemini-unprimed", "gemini-cooperative"),
 }
-"""Panel of Figure 4 -> its two players. The caption gives the letters to groups of three; their order within a to c and g to i is ours."""
+"""Panel of Figure 4 -> its two players. The caption names groups of three panels. We chose the order within a to c
+and g to i."""
 
-LOGGED = 12
-"""Turns after which a log breaks off."""
+LOG_TURNS = 12
+"""Turns in a log that breaks off."""
 LIMIT = 15
-"""Turns after which a game ends, by default."""
+"""The most turns of a game, by default."""
 
 
 def group_of(name: str) -> str:
-    """The model or the persona of a player: 'gemini-cooperative-1' is 'cooperative', 'gpt-4o' itself."""
+    """The model or persona of a player: 'gemini-cooperative-1' gives 'cooperative', 'gpt-4o' gives 'gpt-4o'."""
     return next((persona for persona in PERSONAS if persona in name), name)
 
 
-COUNTED = {
+METRIC_PARTS = {
     "invalid_with_checks": ("refused", "turns"),
     "failed_check": ("bad_checks", "turns"),
     "refused_proposal": ("bad_proposals", "turns"),
@@ -63,12 +64,15 @@ COUNTED = {
     "undecided": ("defaults", "decisions"),
     "rejected": ("chosen_reject", "chosen"),
 }
-"""Metric of `trading` -> what it counts and what it divides by, as columns of `Facts.counts`."""
+"""Metric of `trading` -> its numerator and denominator, as columns of `Facts.counts`."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """turns: agon.ingest.tradecraft; games, scores, figure_4, table_2, text: the files of data/published/tradecraft, values as printed."""
+    """The paper's data. turns: by agon.ingest.tradecraft.
+
+    All others: files of data/published/tradecraft, with values as printed.
+    """
 
     turns: pd.DataFrame
     games: pd.DataFrame
@@ -83,13 +87,13 @@ class Facts:
 
     @cached_property
     def calls(self) -> pd.DataFrame:
-        """The turns with what is in them; see agon.games.tradecraft.story."""
+        """The calls in the turns (agon.games.tradecraft.story)."""
         return story.calls(self.turns.astype({"match": "str"}))
 
     @cached_property
     def seats(self) -> pd.DataFrame:
-        """The listed games, a row per seat: match, seat, matchup, problem, turns (header lines), cut, logged, name, group, against
-        (the other's group), target, hand, won. What only a log tells is absent where there is none.
+        """The listed games, a row per seat: match, seat, matchup, problem, turns (header lines), cut, logged, name,
+        group, against (the other's group), target, hand, won. Values that only a log has are absent without a log.
         """
         sides = ["name", "model", "persona", "target", "hand", "won"]
         table = pd.wide_to_long(self.games.rename(columns={"game": "match"}), sides, "match", "seat", "_").reset_index()
@@ -101,39 +105,48 @@ class Facts:
 
     @cached_property
     def players(self) -> pd.DataFrame:
-        """`seats` of the games that are both logged and in the turns; `logged` is the number of their logged turns (12 at most),
-        `length` of all turns (15 where the log breaks off).
+        """`seats` of the games that are logged and in the turns. logged: the number of logged turns (at most 12).
+        length: the number of all turns (15 if the log breaks off).
         """
         rows = self.seats[self.seats.logged & self.seats.match.isin(self.turns.match)]
         table = rows.astype({"cut": bool, "won": bool}).reset_index(drop=True)
-        return table.assign(logged=table.turns.clip(upper=LOGGED), length=table.turns.mask(table.cut, LIMIT))
+        return table.assign(logged=table.turns.clip(upper=LOG_TURNS), length=table.turns.mask(table.cut, LIMIT))
 
     @cached_property
     def counts(self) -> pd.DataFrame:
-        """`players` with counts over their logged turns, as agon's own metrics count them.
+        """`players` with counts over their logged turns, by agon's own metrics.
 
-        refused: all refused calls; bad_checks, bad_proposals: some of these; empty: proposals of nothing, without those that the program
-        made for it; violations: refused and empty. decisions: on proposals that it received; rejected: those that
-        took effect as reject; defaults: those that were made for it; chosen: all others; chosen_reject: those of them that say reject.
-        checks: craft checks, refused or not; said_reject: decisions that say reject, defaults included; one: 1, the game.
+        Calls. refused: all refused calls. bad_checks, bad_proposals: refused checks and proposals. empty: empty
+        proposals, without the program's defaults. violations: refused and empty. checks: all craft checks.
+
+        Decisions on received proposals. decisions: all. rejected: those that took effect as reject. defaults: those
+        that the program made. chosen: all others. chosen_reject: those of the chosen that took effect as reject.
+        said_reject: all that say reject, with defaults.
+
+        one: 1, for the game.
         """
         metrics = trading(self.turns, ["match", "seat"])
         wide = metrics.pivot(index=["match", "seat"], columns="metric", values=["value", "n"])
-        wide = wide.reindex(columns=pd.MultiIndex.from_product([["value", "n"], COUNTED])).fillna(0)
-        columns = {n: wide["n", metric] for metric, (_, n) in COUNTED.items()}
-        columns |= {hits: (wide["value", metric] * wide["n", metric]).round() for metric, (hits, _) in COUNTED.items()}
+        wide = wide.reindex(columns=pd.MultiIndex.from_product([["value", "n"], METRIC_PARTS])).fillna(0)
+        columns = {n: wide["n", metric] for metric, (_, n) in METRIC_PARTS.items()}
+        columns |= {
+            hits: (wide["value", metric] * wide["n", metric]).round() for metric, (hits, _) in METRIC_PARTS.items()
+        }
         tools = {
             "checks": self.calls.tool == "craft_check",
             "said_reject": (self.calls.tool == "decide") & (self.calls.decision == "reject"),
         }
-        called = self.calls.assign(**tools).groupby(["match", "seat"])[[*tools]].sum()
-        table = pd.DataFrame(columns).join(called).drop(columns="turns").astype(int)
+        calls_by_seat = self.calls.assign(**tools).groupby(["match", "seat"])[[*tools]].sum()
+        table = pd.DataFrame(columns).join(calls_by_seat).drop(columns="turns").astype(int)
         table = table.assign(one=1, violations=table.refused + table.empty)
         return self.players.merge(table, on=["match", "seat"], validate="one_to_one")
 
 
 def read_facts(folder: Path, turns: pd.DataFrame) -> Facts:
-    """The facts of a folder with games.csv, scores.parquet, figure_4.csv, table_2.csv and text.csv, beside the ingested turns."""
+    """Reads a folder with games.csv, scores.parquet, figure_4.csv, table_2.csv and text.csv.
+
+    `turns`: the ingested games.
+    """
     games = pd.read_csv(folder / "games.csv", dtype={"cut": "boolean", "won_0": "boolean", "won_1": "boolean"})
     figure_4, table_2 = (pd.read_csv(folder / f"{name}.csv") for name in ("figure_4", "table_2"))
     text = pd.read_csv(folder / "text.csv", dtype={"value": str})

@@ -1,4 +1,4 @@
-"""The records behind the statements of the TradeCraft paper: tables of its games and scores, of its rules and set-ups."""
+"""The records behind the TradeCraft paper's statements: tables of games, scores, rules and set-ups."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +17,10 @@ from agon_papers.verdict import Missing, select_rows
 
 
 def players(facts: Facts) -> pd.DataFrame:
-    """Counts by game and seat (`Facts.counts`). New columns: hands, targets (of the game's two players); winners (their number in the
-    game); lost (the other has won); alone: 1 if the player has won and the other has not, -1 in the reverse case, else 0.
+    """Counts by game and seat (`Facts.counts`).
+
+    New columns. hands, targets: those of both players. winners: the number of winners of the game. lost: the other
+    player won. alone: 1 if the player won and the other did not, -1 in the reverse case, else 0.
     """
     table = facts.counts
     game = table.groupby("match")
@@ -29,10 +31,11 @@ def players(facts: Facts) -> pd.DataFrame:
 
 
 def score_sums(facts: Facts) -> pd.DataFrame:
-    """The assessor's scores by game, player and dimension. Columns: the sum over the logged turns (`first pass total`), their number
-    (`first pass turns`), and the same for the second pass.
+    """The assessor's scores by game, player and dimension. Columns: the sum over the logged turns (`first pass total`),
+    their number (`first pass turns`), and the same for the second pass.
 
-    kind: models, or of two personas same preference or two preferences; primed: they are personas; outcome: won or lost.
+    kind: models; for personas, same preference or two preferences. primed: the players are personas. outcome: won or
+    lost.
     """
     table = scores.score_table(facts)
     same = np.where(table.group == table.against, "same preference", "two preferences")
@@ -46,12 +49,15 @@ def score_sums(facts: Facts) -> pd.DataFrame:
 
 
 def rates(facts: Facts) -> pd.DataFrame:
-    """`counts.rates`; index group."""
+    """`counts.rates` with the index group."""
     return counts.rates(facts).set_index("group").loc[[*MODELS, *PERSONAS]]
 
 
 def calls(facts: Facts) -> pd.DataFrame:
-    """The recorded calls (agon.games.tradecraft.story); flag, spelled: as logged; forced: a craft that was refused and done."""
+    """The recorded calls (agon.games.tradecraft.story). flag, spelled: as logged.
+
+    forced: a refused craft that took effect.
+    """
     table = facts.calls
     logged = {name: [detail.get(name) for detail in table.detail] for name in ("flag", "spelled", "applied")}
     return table.assign(**logged).assign(forced=lambda calls: calls.applied.eq(True) & ~calls.ok)
@@ -84,20 +90,20 @@ OF_RULES: Mapping[str, Callable[[Facts], pd.DataFrame]] = {
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """The facts, as tables with games as units of resampling."""
+    """Tables of the facts. The units of resampling are games."""
 
     facts: Facts
     unit: ClassVar[str] = "game"
 
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
-        """The rows of a table with these values. Raises Missing for a value that no row has, and for missing games."""
+        """The rows of a table with the values `where`. Raises Missing if no row has a value, and for missing games."""
         if table not in self._tables:
             of = OF_RULES.get(table) or OF_GAMES[table]
             self._tables[table] = of(self.facts if table in OF_RULES else self.complete_facts)
         return select_rows(self._tables[table], where)
 
     def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
-        """Draws games within their pair of players, for all drawings: no spread is of single games. Other tables stay as they are."""
+        """Draws games within their pair of players, for every `drawing`. Tables without games stay unchanged."""
         return self._games.redraws(table, by)
 
     def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
@@ -114,7 +120,7 @@ class Records:
 
     @cached_property
     def complete_facts(self) -> Facts:
-        """The facts. Raises Missing unless every pair of players has all its ten games."""
+        """The facts. Raises Missing if a pair of players has fewer than ten games."""
         games = self.facts.players.groupby("matchup").match.nunique()
         if len(games) < len(PANELS) or (games < 10).any():
             raise Missing("the records of some pair of players are not all here")

@@ -1,7 +1,7 @@
-"""The recorded TradeCraft games replayed by themselves: hands from trades and crafts as logged, with fractions, by no other rules.
+"""Replays the recorded TradeCraft games. Hands follow from the logged trades and crafts alone, with fractions.
 
-As recorded: a trade counts by the effect of the decision, a craft that was applied counts even if it was refused (amounts may then be
-negative), and whoever is done keeps the floor of every amount.
+A trade counts by the logged effect of the decision. A craft that was applied counts even if it was refused, so amounts
+may become negative. A player who is done keeps the floor of every amount.
 """
 
 from collections.abc import Iterator
@@ -16,19 +16,20 @@ from agon_papers.tradecraft.facts import Facts
 
 
 class Replay(NamedTuple):
-    """What a replay finds."""
+    """The results of a replay."""
 
     hands: pd.DataFrame
-    """A row per logged hand: match, round, turn, seat, logged (after which call, or all hands), equal."""
+    """A row per logged hand: match, round, turn, seat, logged (the call before it, or all hands), equal (to the
+    replay's)."""
     ends: pd.DataFrame
-    """A row per match and seat: holds (its target, where the log ends), gift (a refused craft gave it that), traded (a trade gave it
-    something), won, cut."""
+    """A row per match and seat: holds (its target at the end of the log), gift (a refused craft gave it the target),
+    traded (a trade gave it something), won, cut."""
     refused: pd.DataFrame
-    """A row per refused call: match, turn, seat, tool, fault (as logged), cause (as the hands show it)."""
+    """A row per refused call: match, turn, seat, tool, fault (as logged), cause (by the hands)."""
 
 
 def replay(facts: Facts) -> Replay:
-    """Every logged game from its initial hands."""
+    """Replays every logged game from its initial hands."""
     hands, ends, refused = [], [], []
     for story in stories(facts.turns):
         now, gifts, partners = story.start, [set[str](), set[str]()], set[int]()
@@ -55,7 +56,7 @@ def replay(facts: Facts) -> Replay:
 
 
 def moves(story: Story) -> Iterator[tuple[Call, Hands, Hands]]:
-    """Every call of a match, with both hands before and after it as the calls alone make them."""
+    """(call, hands before, hands after) for every call of a match. The hands follow from the calls alone."""
     hands = story.start
     for turn in story.turns:
         for call in turn.calls:
@@ -81,13 +82,13 @@ def _is_applied(call: Call) -> bool:
 
 
 def _logged_hands(call: Call) -> list[tuple[str, int, Hand]]:
-    """The hands that the log has with a call: after which call (or all hands), seat, hand."""
+    """The hands that the log has after a call: (tool of the call, or all hands; seat; hand)."""
     hand_of_seat = [(call.tool, call.seat, call.detail["hand"])] if "hand" in call.detail else []
     return hand_of_seat + [("all hands", seat, hand) for seat, hand in enumerate(call.detail.get("hands", []))]
 
 
 def _cause(call: Call, hands: Hands) -> str:
-    """Why a call was refused, where the log does not say it but the hands do."""
+    """Why a call was refused. If the log does not say it, it follows from the hands."""
     if call.tool == "craft_apply" and "inputs" in call.call:
         return "no such recipe" if covers(hands[call.seat], call.items("inputs")) else "not in the hand"
     if call.tool == "submit_proposal" and call.fault != "bad partner":

@@ -1,37 +1,39 @@
-"""The assessor's published scores in the columns of agon's own ratings, and what the metrics of ratings make of them."""
+"""The assessor's published scores as a table of agon's ratings, and the metrics of ratings computed from it."""
 
 from collections.abc import Iterable
 
 import pandas as pd
 
 from agon.games.rating import metrics as ratings
-from agon_papers.tradecraft.facts import DIMENSIONS, LOGGED, Facts
+from agon_papers.tradecraft.facts import DIMENSIONS, LOG_TURNS, Facts
 
 PASSES = {2: "second pass", 1: "first pass"}
-"""The paper's pass comes first."""
+"""Number of a pass -> its name. The pass that the paper used comes first."""
 
 PLAYER = ["matchup", "name", "dimension"]
-"""What a value of a radar belongs to."""
+"""Columns that identify a value of a radar."""
 
 READINGS = {"literal": (1, "games", False), "reconciled": (2, "turns", True)}
-"""Reading -> pass, pooling (see `ratings.averages`), whether only the logged turns of logged games count (no turn 13, no eleventh game)."""
+"""Reading -> (pass, pooling of `ratings.averages`, whether only logged turns of logged games count: no turn 13, no
+11th game)."""
 
 
 def score_table(facts: Facts, passes: Iterable[int] = PASSES, logged_only: bool = True) -> pd.DataFrame:
-    """Scores in `ratings.COLUMNS` (repetition is the pass), with matchup, name, group, against (the other's group) and won of the player.
+    """Scores with the columns `ratings.COLUMNS` (repetition: the pass) and of the player: matchup, name, group, against
+    (the other's group), won (absent: unknown).
 
-    A row per pass, game, dimension, turn and seat; `won` is absent where it is not known.
+    A row per pass, game, dimension, turn and seat.
     """
     renamed = facts.scores.rename(columns={"pass": "repetition", "game": "match", "score": "value"})
     table = renamed[renamed.repetition.isin(list(passes))].assign(rater="assessor", view="", aspect="")
     seats = facts.seats
     if logged_only:
-        table, seats = table[table.turn <= LOGGED], seats[seats.logged]
+        table, seats = table[table.turn <= LOG_TURNS], seats[seats.logged]
     return table.merge(seats[["match", "seat", "matchup", "name", "group", "against", "won"]], on=["match", "seat"])
 
 
 def radars(facts: Facts, reading: str) -> pd.DataFrame:
-    """What the radars should show: matchup, name, dimension, value, n, low, high, games."""
+    """The recomputed values of the radars: matchup, name, dimension, value, n, low, high, games."""
     run, pooling, logged_only = READINGS[reading]
     table = score_table(facts, [run], logged_only)
     games = table.groupby(PLAYER).match.nunique().rename("games").reset_index()
@@ -39,18 +41,21 @@ def radars(facts: Facts, reading: str) -> pd.DataFrame:
 
 
 def printed(facts: Facts) -> pd.Series:
-    """The values of the radars as printed: index matchup, name, dimension."""
+    """The printed values of the radars. Index: matchup, name, dimension."""
     rows = facts.figure_4[facts.figure_4.measure.isin(list(DIMENSIONS))]
     return rows.rename(columns={"measure": "dimension"}).set_index(PLAYER).value
 
 
 def ways(facts: Facts, tolerance: float) -> pd.DataFrame:
-    """How many printed radar values each way to pool gives: pass, pooling, turns, agree, of, furthest (largest difference)."""
+    """The number of printed radar values that every way of pooling gives.
+
+    Columns: pass, pooling, turns, agree, of, furthest (largest difference).
+    """
     rows = []
     for run, name in sorted(PASSES.items()):
         for logged_only in (False, True):
             table = score_table(facts, [run], logged_only)
-            turns = f"1 to {LOGGED} of the 90 logged games" if logged_only else "all, of all games"
+            turns = f"1 to {LOG_TURNS} of the 90 logged games" if logged_only else "all, of all games"
             for pooling in ("turns", "games"):
                 gaps = (ratings.averages(table, PLAYER, pooling).set_index(PLAYER).value - printed(facts)).abs()
                 agree = int((gaps <= tolerance).sum())
@@ -59,7 +64,10 @@ def ways(facts: Facts, tolerance: float) -> pd.DataFrame:
 
 
 def without_one(facts: Facts, matchup: str, name: str, dimension: str, tolerance: float) -> pd.DataFrame:
-    """The single scores that, left out, give a printed radar value: game, turn, score, value (without it)."""
+    """The single scores without which the average is the printed radar value.
+
+    Columns: game, turn, score, value (the average without it).
+    """
     table = score_table(facts, [2])
     part = table[(table.matchup == matchup) & (table.name == name) & (table.dimension == dimension)]
     part = part.rename(columns={"match": "game", "value": "score"})
@@ -69,10 +77,11 @@ def without_one(facts: Facts, matchup: str, name: str, dimension: str, tolerance
 
 
 def outcomes(facts: Facts) -> pd.DataFrame:
-    """Figure 6: winners against losers of the logged persona games, turns pooled, a row per dimension and pass (`source`).
+    """Figure 6: winners against losers of the logged persona games over all turns. A row per dimension and pass
+    (`source`).
 
-    Columns: winners, losers (means), n_winners, n_losers, delta (winners over losers, less 1), low, high, p (between games; p two-sided, of
-    one row by itself), games.
+    Columns: winners, losers (means), n_winners, n_losers, delta (winners / losers - 1), low, high, p, games. Intervals
+    and p are between games. p is two-sided, and not corrected for the other rows.
     """
     table = score_table(facts)
     table = table[table.name.str.startswith("gemini-")]
@@ -85,9 +94,10 @@ def outcomes(facts: Facts) -> pd.DataFrame:
 
 
 def retest(facts: Facts) -> pd.DataFrame:
-    """The assessor against itself: the same game, turn and player scored in both passes; a row per dimension, and all.
+    """Agreement of the assessor's two passes on the same game, turn and player. A row per dimension, and one for all.
 
-    Columns: dimension, n, mae, same (share of equal scores), correlation (Pearson), alpha (Krippendorff, interval), first, second (means).
+    Columns: dimension, n, mae, same (share of equal scores), correlation (Pearson), alpha (Krippendorff, interval),
+    first, second (means).
     """
     both = score_table(facts)
     both = pd.concat([both.assign(part=both.dimension), both.assign(part="all")])
@@ -101,12 +111,11 @@ def retest(facts: Facts) -> pd.DataFrame:
 
 
 def coverage(facts: Facts) -> pd.DataFrame:
-    """What each pass scored: due (player, logged turn and dimension), scored, beyond (scores of a turn 13, which is not in the logs).
-
-    Also nought (share of 0 among the scores of turn 13), and other (scores of games without a log).
+    """The number of scores of each pass: due (players x logged turns x dimensions), scored, beyond (of a turn 13, which
+    no log has), nought (the share of 0 among those of turn 13), other (of games without a log).
     """
     table = facts.scores.assign(other=~facts.scores.game.isin(facts.players.match))
-    table["beyond"] = ~table.other & (table.turn > LOGGED)
+    table["beyond"] = ~table.other & (table.turn > LOG_TURNS)
     table["nought"] = table.score.eq(0).astype(float).where(table.beyond)
     table["scored"] = ~table.other & ~table.beyond
     counts = table.groupby("pass").agg({"scored": "sum", "beyond": "sum", "nought": "mean", "other": "sum"})

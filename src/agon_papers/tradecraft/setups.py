@@ -1,4 +1,4 @@
-"""The rules and the public set-ups that the paper plays by, as tables: what rulesets hold, and what the planner certified of set-ups."""
+"""The paper's rulesets and public set-ups as tables, with the planner's certificates of the set-ups."""
 
 from collections.abc import Collection
 
@@ -13,23 +13,32 @@ from agon_papers.verdict import Missing
 
 
 def rulesets() -> pd.DataFrame:
-    """The paper's two rulesets: items, recipes, fuelled (recipes that burn fuel), ways (recipes for each item that can be made), depth and
-    mean_depth (crafts in a row that such an item takes).
+    """The paper's two rulesets.
+
+    Columns: items, recipes, fuelled (recipes that burn fuel), ways (recipes per craftable item), depth and mean_depth
+    (the largest and the mean number of crafts in a row for a craftable item).
     """
     rows = {}
     for name in ("minecraft", "alchemy"):
         rules = ruleset(name)
         depths = pd.Series(_depths(rules))
-        depths_made = depths[depths > 0]
-        ways = sum(recipe.makes in depths_made.index for recipe in rules.recipes) / len(depths_made)
+        craftable_depths = depths[depths > 0]
+        ways = sum(recipe.makes in craftable_depths.index for recipe in rules.recipes) / len(craftable_depths)
         fuelled = sum(recipe.fuelled for recipe in rules.recipes)
-        rows[name] = (len(rules.items), len(rules.recipes), fuelled, ways, depths_made.max(), depths_made.mean())
+        rows[name] = (
+            len(rules.items),
+            len(rules.recipes),
+            fuelled,
+            ways,
+            craftable_depths.max(),
+            craftable_depths.mean(),
+        )
     columns = ["items", "recipes", "fuelled", "ways", "depth", "mean_depth"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("ruleset")
 
 
 def _depths(rules: Ruleset) -> dict[str, int]:
-    """Crafts in a row that each item takes from what no recipe makes; fuel is taken as given. Without items that cannot be made."""
+    """Item -> crafts in a row from raw items. Fuel is available. Items that nobody can craft are left out."""
     depths, step = dict.fromkeys(rules.raw(), 0), 0
     while True:
         step += 1
@@ -45,8 +54,10 @@ def _depths(rules: Ruleset) -> dict[str, int]:
 
 
 def problems(played: Collection[float]) -> pd.DataFrame:
-    """The public set-ups, as certified: chain (the longest shortest one of its targets), trades (the fewest after which all can craft),
-    distractors (items that no shortest chain uses), played (in the recorded games). Absent where it cannot be done.
+    """The public set-ups by their certificates.
+
+    Columns: chain (the longest of its targets' shortest chains), trades (the fewest after which all can craft; absent:
+    impossible), distractors (items that no shortest chain uses), played (in the recorded games).
     """
     rows = {}
     for number, (_, certificate) in _certified().items():
@@ -59,8 +70,11 @@ def problems(played: Collection[float]) -> pd.DataFrame:
 
 
 def targets(played: Collection[float]) -> pd.DataFrame:
-    """The targets of the played set-ups by problem, as certified: first, second (crafts of the shortest chain for the seat's target),
-    trades (of both seats' targets, the most that one takes), harder (whose target takes more crafts: first, second or neither).
+    """The targets of the played set-ups by problem, by their certificates. Raises Missing for a target without a
+    certified chain.
+
+    Columns: first, second (crafts of the shortest chain to the seat's target), trades (the most that one of the two
+    targets takes), harder (the seat whose target takes more crafts: first, second or neither).
     """
     rows = {}
     for number in sorted(set(played) & set(certified := _certified())):
@@ -75,7 +89,9 @@ def targets(played: Collection[float]) -> pd.DataFrame:
 
 
 def goals() -> pd.DataFrame:
-    """Every target of the public set-ups, as certified: alone, craftable (from both hands); index problem, item."""
+    """Every target of the public set-ups by its certificate. Index: problem, item. Columns: alone (craftable from the
+    seat's own hand), craftable (from both hands).
+    """
     rows = [
         (number, item, goal.alone == "craftable", goal.craftable == "craftable")
         for number, (targets, certificate) in _certified().items()
@@ -86,7 +102,7 @@ def goals() -> pd.DataFrame:
 
 
 def _certified() -> dict[int, tuple[list[Items], Certificate]]:
-    """The paper's ten public set-ups by number: targets and certificate. Raises Missing where they are not there."""
+    """Number of a public set-up -> (targets, certificate). Raises Missing if there are none."""
     files = {int(path.stem): problem(path) for path in input_files("data/problems/minecraft_public", "*.json")}
     if not files:
         raise Missing("the public set-ups are not in data/problems/minecraft_public")

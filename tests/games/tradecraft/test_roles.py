@@ -620,7 +620,7 @@ def test_what_the_stand_in_recorded_plays_to_the_same_turns(tmp_path):
     assert one.equals(two) and len(one) > 200 and one.cached.all()
     roles = Counter(each["role"] for each in details(one))
     assert set(roles) == set(STEPS) and (one.attempts > 1).any() and one.valid.mean() > 0.9
-    assert len(kept) == one.attempts.sum() == ledger.budget.spent.calls
+    assert len(kept) == one.attempts.sum() == ledger.budget.costs.calls
 
 
 def test_the_stand_in_answers_unreadably_as_often_as_it_should():

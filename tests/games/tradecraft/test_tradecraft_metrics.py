@@ -125,13 +125,13 @@ def test_trades_and_gifts_are_per_game_and_nothing_for_nothing_is_none():
     assert told["a", "gifts_received"] == told["b", "gifts_given"] == (0, 2)
 
 
-def test_a_decision_counts_as_said_and_its_trade_as_taken():
+def test_a_decision_counts_by_its_effect_in_every_metric():
     spelled = [
         (*TWO[0][:3], offer({"coal": 1}), OK, 0),
         (1, "decide", 1, decide("accept"), OK | {"effect": "reject"}, 0),
     ]
     told = found(spelled)
-    assert told["b", "rejected"] == (0, 1) and told["b", "not_accepted"] == (1, 1) and told["a", "trades"] == (0, 1)
+    assert told["b", "rejected"] == (1, 1) and told["b", "not_accepted"] == (1, 1) and told["a", "trades"] == (0, 1)
 
 
 def test_a_random_call_for_an_unreadable_one_counts_as_unreadable():

@@ -104,10 +104,10 @@ def test_points_and_calls_are_summed_by_seat():
 
 def test_what_was_told_is_what_each_seat_was_told():
     game = tradecraft(3, turns=2)
-    told = tables.tellings(replay_in(game, played(game, scripted)))
-    assert "2 stick" in " ".join(told.told[told.player == "Player 3"])
-    assert "script" in " ".join(told.told[told.player == "Player 2"])
-    assert "script" not in " ".join(told.told[told.player == "Player 3"])
+    rows = tables.tellings(replay_in(game, played(game, scripted)))
+    assert "2 stick" in " ".join(rows.news[rows.player == "Player 3"])
+    assert "script" in " ".join(rows.news[rows.player == "Player 2"])
+    assert "script" not in " ".join(rows.news[rows.player == "Player 3"])
 
 
 def test_a_match_of_other_rules_is_not_replayed_and_says_why():

@@ -13,7 +13,7 @@ from agon.paths import display_path, in_project, write_file
 @click.option("--matches", type=options.AT_LEAST_1, help="Only the first of them.")
 @options.force
 def make_logs(turns: str, folder: str, matches: int | None, force: bool) -> None:
-    """Makes logs that can be rated of matches of TradeCraft.
+    """Makes logs of TradeCraft's matches, to be rated.
 
     conf/game/rating.yaml names a folder of logs; raters see of a log what that file allows.
     """

@@ -62,6 +62,7 @@ def trading(
     Per turn of its games: each of KINDS, and each with its fault (`refused_craft: wrong amounts`); invalid, their sum without
     failed checks; invalid_with_checks, with them; empty_proposal, valid but of nothing; default: WHY, what was done for it.
     Of proposals received: rejected (of its decisions alone), undecided (defaults, of all received), not_accepted (both, of all).
+    A decision counts by its effect, not by its word.
     Of its own proposals: turned_down (defaults included).
     Per turn of its games, if there are any: replaced, calls that were drawn at random in its stead. Nobody made them: trades of which
     they are a part are none, and results are those of games without any.
@@ -202,7 +203,7 @@ def _decisions(calls: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFram
     """The outcomes of proposals, for those who receive and those who make them, and the trades of both."""
     ends = calls[calls.phase.eq("decide") & ((calls.tool.eq("decide") & calls.ok) | calls.default.ne(""))]
     decided = ends[ends.own & ends.default.eq("")]
-    yield _tally(decided, "rejected", decided.decision.eq("reject"))
+    yield _tally(decided, "rejected", decided.effect.eq("reject"))
     ends = ends[~ends.replaced]
     idle = ~ends.index.isin(decided.index)
     yield _tally(ends, "undecided", idle)

@@ -84,7 +84,7 @@ def replay_of(turns: pd.DataFrame, games: pd.DataFrame) -> tuple[Replay | None, 
 
 
 def tellings(replay: Replay) -> pd.DataFrame:
-    """The new information in every question to a player, in the words of today's prompts: turn, phase, player, told."""
+    """The new information in every question to a player, in the words of today's prompts: turn, phase, player, news."""
     event_counts, rows = [0] * replay.game.seats, []
     for step in replay.steps:
         for seat, view in step.views.items():
@@ -93,8 +93,8 @@ def tellings(replay: Replay) -> pd.DataFrame:
             event_counts[seat] = len(view.past)
             if news:
                 player = replay.game.players[seat]
-                rows.append({"turn": view.round, "phase": view.phase, "player": player, "told": news})
-    return pd.DataFrame(rows, columns=["turn", "phase", "player", "told"])
+                rows.append({"turn": view.round, "phase": view.phase, "player": player, "news": news})
+    return pd.DataFrame(rows, columns=["turn", "phase", "player", "news"])
 
 
 # ---- the timeline ----

@@ -1,6 +1,6 @@
 """The search for counts behind printed numbers, on made-up ones."""
 
-from agon.metrics.granularity import as_printed, counted, sizes, summed
+from agon_papers.magic.granularity import as_printed, counted, sizes, summed
 
 
 def test_a_printed_number_is_read_exactly():

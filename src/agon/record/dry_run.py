@@ -1,4 +1,4 @@
-"""A dry run of matches: stand-ins count the requests and give answers of the expected length. Nothing is paid."""
+"""A dry run of matches. Stand-ins count the requests and give answers of the expected length. Nothing is paid."""
 
 import math
 from collections import defaultdict
@@ -20,24 +20,24 @@ SHORTEST, CORRECTION = 4.0, 60.0
 """Tokens of the shortest answer, and of the reply to an unreadable one."""
 
 
-class Counted(NamedTuple):
+class Counts(NamedTuple):
     """Counts of calls and tokens, recorded or expected."""
 
     calls: float = 0.0
     tokens_in: float = 0.0
     tokens_out: float = 0.0
     most: float = 0.0
-    """The most tokens of the answers."""
+    """The most tokens that the answers can have."""
     least: float = 0.0
-    """The least tokens of the answers. 0 where answers are weighed: some servers count none there."""
+    """The least tokens that the answers can have. For weighed options 0, because some servers count no tokens there."""
 
-    def plus(self, other: "Counted") -> "Counted":
-        """Both together."""
-        return Counted(*map(sum, zip(self, other, strict=True)))
+    def plus(self, other: "Counts") -> "Counts":
+        """The sum."""
+        return Counts(*map(sum, zip(self, other, strict=True)))
 
 
-Questions = dict[str, Counted]
-"""Sample of a question, without the number of the attempt -> the counts of its attempts."""
+Questions = dict[str, Counts]
+"""Sample without the number of the attempt -> counts of all attempts."""
 
 
 def question_of(sample: str) -> str:
@@ -50,49 +50,54 @@ def seat_of(question: str) -> int:
     return int(question.split("/")[1])
 
 
-def sum_counts(parts: Iterable[Counted]) -> Counted:
-    """All together."""
-    total = Counted()
+def sum_counts(parts: Iterable[Counts]) -> Counts:
+    """The sum of all parts."""
+    total = Counts()
     for part in parts:
         total = total.plus(part)
     return total
 
 
 class DryRunModel:
-    """Replaces a model: gives answers of the expected length and notes the calls. `room`: the model's limit in tokens."""
+    """Replaces a model: gives answers of the expected length and counts the calls. `room`: `Model.room`."""
 
     instant = True
 
     def __init__(self, model: Model, recording: Recording | None = None, room: int | None = None) -> None:
         self.identity, self.recording, self.room = model.identity, recording, room
         self.most, self.thinks = model.parameters.get("max_tokens") or math.inf, model.thinks
-        self.calls: list[tuple[str, Counted]] = []
-        """The question of every call, and its counts."""
+        self.calls: list[tuple[str, Counts]] = []
+        """(question, counts) of every call."""
         self.recorded: list[tuple[str, bool]] = []
-        """The question of every recorded call, and whether all calls before it are recorded: the match then surely needs it."""
+        """(question, whether all earlier calls are recorded, so that the match surely needs it) of every recorded
+        call."""
         self.unrecorded: list[str] = []
-        """Samples that are not recorded, shared by all models of the match."""
+        """Samples that are not recorded. All models of the match share the list."""
         self.steps = self.before = 0
-        """Steps of the match in which it was asked."""
+        """Number of steps in which the model was asked, and number of calls before the present step."""
         self.full = False
-        """Whether the match ended because a conversation did not fit into the model's room."""
+        """Whether the match ended because a conversation did not fit into `room`."""
 
     async def answer(self, request: Request) -> Answer:
         """The recorded answer, else one of the expected length."""
-        if self.recording and (recorded := self.recording.get(key_of(self.identity, request))) is not None:
+        answer = self.recording.get(key_of(self.identity, request)) if self.recording else None
+        if answer is not None:
             self.recorded.append((question_of(request.sample), not self.unrecorded))
-            return recorded
+            return answer
         tokens_in = sum(len(message.text) for message in request.messages) / LETTERS[1]
         tokens, most = self._length(request)
         least = 0.0 if request.options else min(SHORTEST, tokens)
         self.unrecorded.append(request.sample)
-        self.calls.append((question_of(request.sample), Counted(1, tokens_in, tokens, most, least)))
+        self.calls.append((question_of(request.sample), Counts(1, tokens_in, tokens, most, least)))
         text = "" if request.options else self._text(request, min(tokens, request.expected))
         weights = (0.0,) * len(request.options)
         return Answer(text, tokens_in=round(tokens_in), tokens_out=round(tokens), weights=weights)
 
     def _length(self, request: Request) -> tuple[float, float]:
-        """Expected and greatest tokens of an answer. A weighed letter is one token; weighed words are all paid for."""
+        """Expected and greatest tokens of an answer. A weighed letter is one token.
+
+        All tokens of weighed words are paid.
+        """
         if not request.options:
             return min(request.expected + self.thinks, self.most), self.most
         letters = sum(map(len, request.options))
@@ -107,18 +112,18 @@ class DryRunModel:
         return move.rjust(int(tokens * LETTERS[1]))
 
     def end_step(self) -> None:
-        """Counts a step of the match in which the model was asked."""
+        """Ends a step. Counts it if the model was asked in it."""
         self.steps, self.before = self.steps + (len(self.calls) > self.before), len(self.calls)
 
-    def of_seat(self, seat: int) -> list[Counted]:
-        """Its calls for a seat, in order."""
-        return [counted for question, counted in self.calls if seat_of(question) == seat]
+    def of_seat(self, seat: int) -> list[Counts]:
+        """The counts of a seat's calls, in order."""
+        return [counts for question, counts in self.calls if seat_of(question) == seat]
 
     def by_question(self) -> Questions:
         """The counts of each question."""
-        questions: Questions = defaultdict(Counted)
-        for question, counted in self.calls:
-            questions[question] = questions[question].plus(counted)
+        questions: Questions = defaultdict(Counts)
+        for question, counts in self.calls:
+            questions[question] = questions[question].plus(counts)
         return questions
 
 
@@ -128,7 +133,7 @@ def play_out(
     recording: Recording | None = None,
     roomy: bool = False,
 ) -> list[DryRunModel]:
-    """Plays a match with stand-ins and returns them in the order of the seats. `roomy`: without limits of context."""
+    """Plays a match with stand-ins, and returns them in the order of the seats. `roomy`: with unlimited context."""
     rooms = {seat.model: None if roomy else models[seat.model].room for seat in match.seats if seat.model}
     stand_ins = {name: DryRunModel(models[name], recording, room) for name, room in rooms.items()}
 
