@@ -22,6 +22,7 @@ from agon_twins.names import claims, smaller
 from agon_twins.twin import map_of
 from agon_twins.walks import Recorded, deal
 
+SILENT = "at the start: what is told is the same, so that nobody can know of the change"
 FURTHER = 2
 """Most random matches in each further setting."""
 
@@ -43,13 +44,9 @@ def solution_changes(game: Game[Any], other: Game[Any], map: Isomorphism) -> dic
 
 def _alike(one: Any, other: Any) -> bool:
     """Equality, but for the last digits of numbers."""
-    if isinstance(one, float) and isinstance(other, int | float):
-        return isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
-    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
-        return all(_alike(first, second) for first, second in zip(one, other, strict=True))
-    if isinstance(one, Mapping) and isinstance(other, Mapping) and set(one) == set(other):
-        return all(_alike(one[key], other[key]) for key in one)
-    return bool(one == other)
+    pairs = [pair for _, *pair in differences(one, other)]
+    numbers = [pair for pair in pairs if all(isinstance(value, int | float) for value in pair)]
+    return len(numbers) == len(pairs) and all(isclose(*pair, rel_tol=1e-9, abs_tol=1e-9) for pair in numbers)
 
 
 def rule_changes(game: Game[Any], other: Game[Any], map: Isomorphism) -> list[str]:
@@ -111,47 +108,48 @@ def certificate(
     `holds`: whether the claim is proved. A twin is proved if all states of its only deal were compared and nothing was taken for
     granted; else the verdict is that no difference was found. A near-twin is proved if it asks the same seats for the same, says what
     is different, and has another solution. `compared`, `deals`: the extent of the comparison, or the facts of the rules that differ.
-    `not compared`: what was taken for granted. `never reached`: what no match came to. `told`: how many lines of the text at the start
-    differ. `same solutions`, `moved`: the solutions of both, and the others, from and to.
+    `taken for granted`: what could not be compared. `never reached`: what no match came to. `same solutions`, `moved`: the solutions of
+    both, and the others, from and to.
     """
     map = map_of(other)
-    shift, lines, new = solution_changes(game, other, map), _lines(game), _lines(other)
+    shift = solution_changes(game, other, map)
+    moved = _format_changes(shift)
     if claimed:
-        matches = (recorded or {}).get((game.name, game.variant), ())
-        result = check(game, other, map, states, names=names, recorded=matches)
-        fault, compared = result.counterexample or "".join(_format_changes(shift)[:1]), result.how
-        silent = f"none of the words {', '.join(old for old, _ in map.words.pairs)} is told" if map.words.pairs else ""
+        result = check(
+            game, other, map, states, names=names, recorded=(recorded or {}).get((game.name, game.variant), ())
+        )
+        fault, compared = result.counterexample or "".join(moved[:1]), result.how
         proved = result.complete and not result.given
-        verdict = f"proved in all {count(result.states, 'state')}" if proved else f"no difference found in {compared}"
+        verdict = f"{'proved' if proved else 'no difference found'} in {compared}"
     else:
-        result = Check(compare_questions(game, other, map), 1, 0, complete=False)
-        fault = result.counterexample or ("" if shift else "what solves the one solves the other")
         facts = rule_changes(game, other, map)
+        result, proved, verdict = _near(game, other, map, bool(facts)), bool(facts), "the solution moves"
+        fault = result.counterexample or ("" if shift else "what solves the one solves the other")
         compared = "; ".join(facts) or "the texts alone"
-        silent = "" if facts else "what is told is the same, so that nobody can know of the change"
-        proved, verdict = True, "the solution moves"
-    if not fault and lines == new and silent:
-        fault = f"at the start: {silent}"
     return {
         "holds": proved and not fault,
         "verdict": "refused" if fault else verdict,
         "compared": compared,
         "deals": result.deals,
-        "not compared": "; ".join(result.given),
+        "taken for granted": "; ".join(result.given),
         "never reached": "; ".join(result.unreached),
-        "told": f"{sum(line not in lines for line in new)} of {count(len(new), 'line')} differ",
         "states": result.states,
         "matches": result.plays,
         "same solutions": ", ".join(sorted(set(solutions(game)) - set(shift))),
-        "moved": "; ".join(_format_changes(shift)),
+        "moved": "; ".join(moved),
         "counterexample": fault,
     }
 
 
-def _lines(game: Game[Any]) -> list[str]:
-    """The lines of the first texts to the seats that move first."""
-    state = game.start(deal(0))
-    return [line for seat in game.to_move(state) for line in observation_text(game.observe(state, seat)).splitlines()]
+def _near(game: Game[Any], other: Game[Any], map: Isomorphism, known: bool) -> Check:
+    """Whether a near-twin asks the same seats for the same at the start, and tells of its change. `known`: its rules do."""
+    state, near_state = game.start(deal(0)), other.start(deal(0))
+    seats = game.to_move(state)
+    texts = [observation_text(game.observe(state, seat)) for seat in seats]
+    near_texts = [observation_text(other.observe(near_state, map.seat(seat))) for seat in seats]
+    silent = SILENT if not known and texts == near_texts else ""
+    given = ("the new words of the rules tell what is paid",) if not known else ()
+    return Check(compare_questions(game, other, map) or silent, 1, 0, complete=False, given=given)
 
 
 def compare_questions(game: Game[Any], other: Game[Any], map: Isomorphism) -> str:

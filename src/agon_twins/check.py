@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import chain, product
 from math import prod
 from random import Random
 from typing import Any, NamedTuple
@@ -22,8 +22,8 @@ WIDEST = 200
 MENU = 2
 """Answers of a seat in a small version, beside none, where its answers cannot be listed or are more than FEW."""
 FEW = 12
-PLAYS, ENOUGH = 20, 200
-"""Most matches of random play; the number of their states after which four matches are enough."""
+PLAYS, ENOUGH = 12, 100
+"""Most matches of random play; the number of their states after which two matches are enough."""
 VOID = 0.1
 """How often a seat in random play gives no readable action."""
 
@@ -44,7 +44,7 @@ class Check(NamedTuple):
     unreached: tuple[str, ...] = ()
     """What no walk came to: an end, a payment, an option."""
     given: tuple[str, ...] = ()
-    """What is not compared, or taken for granted."""
+    """What is taken for granted."""
 
     @property
     def how(self) -> str:
@@ -55,26 +55,27 @@ class Check(NamedTuple):
 
 
 class _Walker:
-    """Steps a pair through matches, and keeps every pair of states that it has compared."""
+    """Steps a pair through matches. Each pair of states is compared once."""
 
     def __init__(self, pair: Pair) -> None:
-        self.pair, self.nodes, self.ends = pair, dict[tuple[Any, ...], Node](), 0
+        self.pair, self.starts, self.states, self.ends = pair, dict[int, Node](), 0, 0
         self.history: History = ()
 
     def start(self, number: int) -> Node:
         """The start of a deal. Raises Differs."""
-        self.history, key = (), (number,)
-        if key not in self.nodes:
-            self.nodes[key] = self.pair.start(number)
-        return self.nodes[key]
+        self.history = ()
+        if number not in self.starts:
+            self.states += 1
+            self.starts[number] = self.pair.start(number)
+        return self.starts[number]
 
-    def step(self, number: int, node: Node, actions: Mapping[int, Any]) -> Node:
+    def step(self, node: Node, actions: Mapping[int, Any]) -> Node:
         """The node after actions. Raises Differs; IllegalAction for what the original refuses."""
         self.history = (*self.history, actions)
-        key = (number, *map(repr, self.history))
-        if key not in self.nodes:
-            self.nodes[key] = self.pair.step(node, actions)
-        return self.nodes[key]
+        before = len(node.children)
+        child = self.pair.step(node, actions)
+        self.states += len(node.children) - before
+        return child
 
     def visit_all(self, number: int, states: int, menu: int) -> bool:
         """Visits the states of a deal by all joint actions, at most `states`. Returns whether these were all. Raises Differs."""
@@ -82,10 +83,10 @@ class _Walker:
         while queue:
             history, node = queue.popleft()
             for actions in joint_actions({seat: question.legal for seat, question in node.questions.items()}, menu):
-                if actions is None or len(self.nodes) >= states:
+                if actions is None or self.states >= states:
                     return False
                 self.history = history
-                queue.append(((*history, actions), self.step(number, node, actions)))
+                queue.append(((*history, actions), self.step(node, actions)))
             self.ends += not node.questions
         return True
 
@@ -96,20 +97,26 @@ class _Walker:
             if set(actions) != set(node.questions):
                 return
             try:
-                node = self.step(number, node, actions)
+                node = self.step(node, actions)
             except IllegalAction:
                 return
         self.ends += not node.questions
 
     def wander(self, number: int, seed: int) -> None:
         """A random match. With an odd seed its actions are drawn in the twin. Raises Differs."""
-        node, dice, in_twin = self.start(number), Random(seed), seed % 2 == 1
+        node, dice = self.start(number), Random(seed)
         while node.questions and len(self.history) < LONG:
-            actions = {
-                seat: _draw_action(question, self.pair.map, dice, in_twin) for seat, question in node.questions.items()
-            }
-            node = self.step(number, node, actions)
+            questions = node.questions.items()
+            actions = {seat: self._draw_action(question, dice, in_twin=seed % 2 == 1) for seat, question in questions}
+            node = self.step(node, actions)
         self.ends += not node.questions
+
+    def _draw_action(self, question: Question, dice: Random, in_twin: bool) -> Any:
+        if dice.random() < VOID:
+            return None
+        if in_twin:
+            return self.pair.map.inverse.value(question.twin_legal.example(dice), question.phase)
+        return question.legal.example(dice)
 
 
 def check(
@@ -130,27 +137,27 @@ def check(
     `menu`: the number of answers that stand for many; 0: all of them. `names`: words of the game's texts that only name things.
     `walked`: whether it walks where scripts do.
     """
-    pair, dealt = Pair(game, twin, map, frozenset(name.casefold() for name in names)), deals(game)
+    small = bool(menu) or is_small(game, states)
+    pair, dealt = Pair(game, twin, map, frozenset(name.casefold() for name in names), all_texts=small), deals(game)
     walker, complete, fault = _Walker(pair), not dealt.chance, ""
     try:
         pair.compare_settings()
-        most = states if menu or is_small(game, states) else 1
         for number in dealt.seeds:
             pair.compare_start(walker.start(number))
-            complete = walker.visit_all(number, most, menu) and complete
+            complete = walker.visit_all(number, states if small else 1, menu) and complete
         if not complete and plays:
             for number in dealt.seeds:
-                for history in (*(walks(game, number) if walked else ()), *recorded):
+                for history in chain(walks(game, number) if walked else (), recorded):
                     walker.follow(number, history)
-            before = len(walker.nodes)
+            before = walker.states
             for seed in range(plays):
-                if seed >= 4 and len(walker.nodes) - before >= ENOUGH:
+                if seed >= 2 and walker.states - before >= ENOUGH:
                     break
                 walker.wander(dealt.seeds[seed % len(dealt.seeds)], seed)
     except Differs as difference:
         fault = f"{_explain_position(walker.history)}: {difference}"
     unreached = () if fault else pair.unreached(walker.ends)
-    return Check(fault, len(walker.nodes), walker.ends, complete and not fault, dealt.how, unreached, pair.given)
+    return Check(fault, walker.states, walker.ends, complete and not fault, dealt.how, unreached, pair.given)
 
 
 @lru_cache(maxsize=256)
@@ -184,14 +191,6 @@ def _options(legal: Space, menu: int) -> Sequence[Any] | None:
     if not menu or (options is not None and len(options) <= FEW):
         return options
     return list({repr(action): action for action in (legal.example(dice) for _ in range(menu))}.values())
-
-
-def _draw_action(question: Question, map: Isomorphism, dice: Random, in_twin: bool) -> Any:
-    if dice.random() < VOID:
-        return None
-    if in_twin:
-        return map.inverse.value(question.twin_legal.example(dice), question.phase)
-    return question.legal.example(dice)
 
 
 def _explain_position(history: History) -> str:

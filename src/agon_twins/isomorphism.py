@@ -52,6 +52,9 @@ class Words:
                 raise AgonError(f"words: {first} and {old} would both be called {new}")
             new_words[new] = old
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Words, (self.pairs,)
+
     def forth(self, text: str) -> str:
         """A text in the new words."""
         return self._exchange(text, self._table)
@@ -73,6 +76,11 @@ class Words:
         return Words(tuple((new, old) for old, new in self.pairs))
 
     @cached_property
+    def _lines(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Images of lines in the old words, and in the new ones: histories repeat their lines."""
+        return {}, {}
+
+    @cached_property
     def _table(self) -> Mapping[str, str]:
         table = _permutation(dict(self.pairs))
         for change in (str.capitalize, str.upper):
@@ -91,7 +99,15 @@ class Words:
     def _exchange(self, text: str, table: Mapping[str, str]) -> str:
         if not self.pairs:
             return text
-        return table.get(text) or self._pattern.sub(lambda word: table.get(word[0], word[0]), text)
+        return "\n".join([self._exchange_line(line, table) for line in text.split("\n")])
+
+    def _exchange_line(self, line: str, table: Mapping[str, str]) -> str:
+        images = self._lines[table is self._table]
+        if line not in images:
+            if len(images) >= CACHED:
+                images.clear()
+            images[line] = table.get(line) or self._pattern.sub(lambda word: table.get(word[0], word[0]), line)
+        return images[line]
 
 
 def _permutation(table: Mapping[str, str]) -> dict[str, str]:
@@ -159,6 +175,11 @@ class Isomorphism:
             shift=-Fraction(self.shift) / Fraction(self.factor),
             unit=1 / Fraction(self.unit),
         )
+
+    @property
+    def only_words(self) -> bool:
+        """Whether nothing but words changes."""
+        return not self.seats and not self.order and (self.factor, self.shift, self.unit) == (1, 0, 1)
 
     @cached_property
     def _digest(self) -> str:

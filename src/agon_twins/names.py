@@ -71,7 +71,7 @@ def claims(conf: Path = CONF) -> dict[tuple[str, str], Claim]:
 
 def made_of(game: str, conf: Path = CONF) -> dict[str, str]:
     """The twins and near-twins of a game: name -> its kind, in words."""
-    kinds = {True: "the same game", False: "another game, which looks like it"}
+    kinds = {True: "declared to be the same game", False: "another game, which looks like it"}
     return {name: kinds[claim.twin] for (of, name), claim in claims(conf).items() if game in (of, *claim.also)}
 
 

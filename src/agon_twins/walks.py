@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from agon.conf import CONF, load, names
+from agon.conf import CONF, compose_together, load, names
 from agon.errors import AgonError
 from agon.games import Dice, Game, Observation
 from agon.games.spaces import Number, Space, Text
@@ -47,6 +47,8 @@ class Deals(NamedTuple):
         """The extent, in words."""
         if not self.chance:
             return "the only deal"
+        if self.seen == 1:
+            return f"the only deal that {STARTS} starts gave"
         some = "all" if len(self.seeds) == self.seen else f"{len(self.seeds)} of"
         return f"{some} {self.seen} deals that {STARTS} starts gave"
 
@@ -116,6 +118,7 @@ def _tables(game: Game[Any]) -> Iterator[Sequence[Script]]:
 @cache
 def scripts() -> tuple[Script, ...]:
     """All scripts of conf/agent."""
+    compose_together({"agent": names("agent", CONF)}, CONF)
     players = [load("agent", name) for name in names("agent", CONF)]
     return tuple(player for player in players if inspect.isfunction(getattr(player, "func", None)))
 

@@ -7,7 +7,8 @@ import pytest
 
 from agon.conf import load
 from agon.games import Choice, Game, Observation
-from agon.games.base import Event
+from agon.games.base import PUBLIC, Event
+from agon.games.spaces import Text
 from agon_twins.certificates import certificate
 from agon_twins.check import check
 from agon_twins.isomorphism import Isomorphism
@@ -73,7 +74,7 @@ BY_CONF = {
         {"frame": "Two friends meet. Whoever yields gets a bonus."},
         "the frame speaks of the rules",
     ),
-    "advice in the frame": ("rps_brief", {"frame": "Rock is wise."}, "the frame speaks of the action 'rock'"),
+    "advice in the frame": ("rps_brief", {"frame": "Rock is wise."}, "the frame speaks of 'rock'"),
     "a length in the frame": ("prisoner3/01", {"frame": "There are ten rounds."}, "the frame speaks of the rules"),
     "another currency in the frame": (
         "chameleon/01-crowd",
@@ -103,9 +104,71 @@ BY_CONF = {
     "an endowment scaled without payoffs": (
         "public_goods/10",
         {"scale": {"by": 10, "amounts": ["endowment", "contribute", "overspend"]}},
-        "is told that this pays",
+        "is an amount of the game, too",
     ),
     "the format of answers renamed": ("tradecraft/minecraft-01", {"words": {"tool": "move"}}, ""),
+    "a word of the rules that is also a phase": (
+        "chameleon/01-crowd",
+        {"words": {"word": "opposite of word"}},
+        "a word of the rules changes",
+    ),
+    "a sum becomes a mean": ("prisoner3/01", {"words": {"total": "mean"}}, "a word of the rules changes"),
+    "two sentences in a label": (
+        "pd_brief",
+        {"words": {"cooperation": "left. You win more"}},
+        "punctuated like a sentence",
+    ),
+    "advice in a label": (
+        "pd_brief",
+        {"words": {"cooperation": "always the best choice"}},
+        "says something of the rules",
+    ),
+    "a label that is read as another": (
+        "pd_brief",
+        {"words": {"cooperation": "[move] defection"}},
+        "its answer is read as something else",
+    ),
+    "two labels that look alike": (
+        "pd_brief",
+        {"words": {"cooperation": "Moss", "defection": "moss"}},
+        "means there both",
+    ),
+    "a player's name that hints at a role": (
+        "undercover/01-civilians",
+        {"words": {"Player 3": "undercover guest"}},
+        "the name of something else",
+    ),
+    "a fine for a pool": ("public_goods/10", {"words": {"pool": "fine"}}, "says something of the rules"),
+    "an aspect to rate becomes another": (
+        "rating/3312a7248b4b1677",
+        {"words": {"cooperation": "selfishness"}},
+        "a word of the rules changes",
+    ),
+    "wins counted as an amount": (
+        "tradecraft/minecraft-01",
+        {"scale": {"by": 2, "amounts": ["payoffs"]}},
+        "payoffs is multiplied by 2",
+    ),
+    "hands counted as an amount": (
+        "tradecraft/minecraft-01",
+        {"scale": {"by": 2, "amounts": ["hands"]}},
+        "hands is multiplied by 2",
+    ),
+    "a frame that suspects a player": (
+        "chameleon/01-crowd",
+        {"words": {"Player 2": "Tamsin"}, "frame": "Tamsin has something to hide."},
+        "the frame speaks of 'Tamsin'",
+    ),
+    "a frame that tells a secret": (
+        "chameleon/01-crowd",
+        {"frame": "It is about a cat."},
+        "the frame speaks of 'cat'",
+    ),
+    "advice by a verb in the frame": (
+        "pd_brief",
+        {"frame": "Cooperate!"},
+        "the frame speaks of 'cooperation'",
+    ),
     "a category hidden": ("cost_sharing/01", {"words": {"large": "small", "small": "large"}}, "shapley"),
 }
 
@@ -175,6 +238,13 @@ class Faulty(Twin):
 
     def seat_facts(self, seat):
         return self._through("seat_facts", super().seat_facts(seat), seat)
+
+    def legal_actions(self, state, seat):
+        return self._through("legal_actions", super().legal_actions(state, seat), state, seat)
+
+    @property
+    def normal_form(self):
+        return self._through("normal_form", super().normal_form)
 
     def times_asked(self, seat):
         return self._through("times_asked", super().times_asked(seat))
@@ -271,11 +341,11 @@ IN_PYTHON = {
     ),
     "answers of tools are not noted": (
         lambda: faulty("tradecraft/minecraft-01", notes=lambda notes: ()),
-        "is not noted",
+        "what is noted is []",
     ),
     "a note that nobody made": (
         lambda: faulty("pd_brief", notes=lambda notes: ((0, "leak", True),)),
-        "is noted there only",
+        "what is noted is [(0, 'leak', True)]",
     ),
     "another spy is noted": (
         lambda: faulty("chameleon/01-crowd", seat_facts=lambda facts, seat: facts | {"spy": "Player 2"}),
@@ -317,9 +387,79 @@ IN_PYTHON = {
         lambda: faulty("pd_brief", observe=lying("step by step", "of defection")),
         "in style cot",
     ),
+    "a lie in another style in the second round": (
+        lambda: faulty(
+            "pd_brief", observe=lying("Before you move", "Before you lose", lambda view, seat: view.round == 2)
+        ),
+        "in style",
+    ),
+    "a lie in the twelfth round to who is asked again": (
+        lambda: faulty(
+            "pd", observe=lying("Please answer again", "Your points are lost", lambda view, seat: view.round == 12)
+        ),
+        "the second question",
+    ),
+    "a lie after two silences": (
+        lambda: faulty(
+            "pd_brief", observe=lying("You scored", "You lost", lambda view, seat: view.past[:1] == ((None, None),))
+        ),
+        "says",
+    ),
+    "spectators read other rules": (
+        lambda: faulty("pd_brief", watch=lambda view, state: view._replace(wording=Lie("you get 6", "you get 9"))),
+        "what the public reads of the rules",
+    ),
+    "regret is measured by other payoffs": (
+        lambda: faulty("pd_brief", normal_form=lambda form: replace(form, payoff=(((4, 4), (1, 9)), ((6, 1), (2, 2))))),
+        "the payoff table",
+    ),
+    "options in another order from the third round": (
+        lambda: faulty(
+            "pd_brief",
+            legal_actions=lambda legal, state, seat: Choice(legal.options[::-1]) if len(state) == 2 else legal,
+        ),
+        "what it may do of seat 0",
+    ),
+    "a form in another order": (
+        lambda: faulty(
+            "rps_brief", observe=lambda view, state, seat: view._replace(legal=Choice(view.legal.options[::-1]))
+        ),
+        "what the form shows",
+    ),
+    "memory ends after ten rounds": (
+        lambda: faulty("pd", observe=lambda view, state, seat: view._replace(past=view.past[-10:])),
+        "what it has seen",
+    ),
+    "a long clue late": (
+        lambda: faulty(
+            "undercover/01-civilians",
+            legal_actions=lambda legal, state, seat: (
+                Text(2000) if isinstance(legal, Text) and len(state.seen[PUBLIC]) > 4 else legal
+            ),
+        ),
+        "what it may do",
+    ),
+    "the public learns the word at the vote": (
+        lambda: faulty(
+            "chameleon/01-crowd",
+            watch=lambda view, state: (
+                view._replace(past=(*view.past, Event("word", None, "cat"))) if view.phase == "vote" else view
+            ),
+        ),
+        "what it has seen of the public",
+    ),
+    "a reply is told to one who waits": (
+        lambda: faulty(
+            "tradecraft/minecraft-01",
+            observe=lambda view, state, seat: (
+                view._replace(past=(*view.past, Event("message", 0, "hi"))) if view.phase == "decide" else view
+            ),
+        ),
+        "what it has seen",
+    ),
     "the history is told in part": (
         lambda: faulty("rps_brief", observe=lying("Round 2:", "Round 1:")),
-        "the history of seat",
+        "Round 2:",
     ),
 }
 
@@ -395,15 +535,19 @@ def test_a_sample_proves_nothing_and_says_how_much_it_saw():
 
 def test_all_states_and_names_of_the_game_alone_are_a_proof():
     row = certificate(load("game", "pd_brief"), load("game", "pd_brief~exchanged_turned"), True)
-    assert row["holds"] and row["verdict"] == "proved in all 820 states" and not row["not compared"]
+    assert row["holds"] and row["verdict"] == "proved in all 820 states" and not row["taken for granted"]
 
 
 @pytest.mark.parametrize(
-    ("name", "what"), [("pd_brief~partners", "the frame: free text"), ("pd_brief~coins", "points: only names")]
+    ("name", "what"),
+    [
+        ("pd_brief~partners", "the frame, a free text, says nothing of the rules"),
+        ("pd_brief~coins", "points only name things"),
+    ],
 )
 def test_what_is_taken_for_granted_is_said_and_proves_nothing(name, what):
     row = certificate(load("game", "pd_brief"), load("game", name), True, names=NAMES["pd_brief"])
-    assert row["not compared"] == what and not row["holds"] and not row["counterexample"]
+    assert row["taken for granted"] == what and not row["holds"] and not row["counterexample"]
 
 
 def test_what_no_match_came_to_is_named():
@@ -413,7 +557,7 @@ def test_what_no_match_came_to_is_named():
     none = check(
         game, twin(game, "x", order={"actions": "reversed"}), Isomorphism(order=("defection", "cooperation")), 1, 0
     )
-    assert none.unreached == ("an end", "any payment", "move cooperation", "move defection")
+    assert none.unreached == ("an end", "any payment", "in move: cooperation, defection")
 
 
 def test_recorded_matches_are_walked_along():
@@ -454,6 +598,34 @@ TRUE = {
     "a factor that the frame tells": (
         "tradecraft/minecraft-01",
         {"scale": {"payoffs": 100}, "frame": "Who wins is paid 100 crowns."},
+    ),
+}
+
+
+TRUE |= {
+    "roles, players and seats change at once": (
+        "undercover/01-civilians",
+        {
+            "words": {
+                "undercover": "guest",
+                "civilian": "host",
+                "civilians": "hosts",
+                "Player 1": "Player 3",
+                "Player 3": "Player 1",
+            },
+            "order": {"seats": [1, 2, 0], "actions": "reversed"},
+        },
+    ),
+    "words of another script": ("pd_brief", {"words": {"cooperation": "合作", "defection": "背叛"}}),
+    "a hyphen and an apostrophe": ("rps_brief", {"words": {"rock": "rock-hard", "paper": "cat's cradle"}}),
+    "thousandths and a million": ("pd_brief", {"scale": {"payoffs": 0.001, "plus": 1000000}}),
+    "players exchange names and seats": (
+        "tradecraft/minecraft-01",
+        {"words": {"Player 1": "Player 2"}, "order": {"seats": [1, 0]}},
+    ),
+    "thousands of another currency": (
+        "public_goods/10",
+        {"scale": {"by": 1000}, "words": {"points": "kronor"}, "order": {"seats": [2, 0, 1]}},
     ),
 }
 
