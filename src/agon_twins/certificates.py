@@ -50,11 +50,11 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 def rule_changes(game: Game[Any], other: Game[Any], map: Isomorphism) -> list[str]:
-    """The paths at which the rules of two games differ at the start, beyond `map`; at most twenty."""
+    """The facts of the rules that differ at the start, beyond `map`: path, from and to; at most twenty."""
     states = [(side, side.start(deal(0))) for side in (game, other)]
     view, other_view = (side.observe(state, side.to_move(state)[0]) for side, state in states)
-    paths = differences(map.view(view).rules, other_view.rules)
-    return [path for path, _, _ in islice(paths, 20)]
+    facts = islice(differences(map.view(view).rules, other_view.rules), 20)
+    return [f"{path}: from {format_fact(one)} to {format_fact(after)}" for path, one, after in facts]
 
 
 # ---- the table
@@ -79,12 +79,13 @@ def _check_elsewhere(name: str, twin: str, conf: Path) -> dict[str, Any]:
     if pair := smaller(name, twin, conf):
         small = check(*pair, map_of(pair[1]), plays=0, menu=MENU, names=claim.names)
         extent = small.how if small.complete else f"{count(small.states, 'state')} of {small.deals}"
-        columns["small version"] = f"{extent} where {format_fact(claim.small)}"
+        few = f", by {MENU} answers in place of many" if small.sample else ""
+        columns["small version"] = f"{extent} where {format_fact(claim.small)}{few}"
         if small.counterexample:
             return columns | _refused(f"where {format_fact(claim.small)}, {small.counterexample}")
     for setting in claim.also:
         game, other = load("game", setting, conf), load("game", f"{setting}~{twin}", conf)
-        result = check(game, other, map_of(other), states=1, plays=FURTHER, names=claim.names, walked=False)
+        result = check(game, other, map_of(other), states=1, plays=FURTHER, names=claim.names, elsewhere=True)
         moved = _format_changes(solution_changes(game, other, map_of(other)))
         if fault := result.counterexample or "".join(moved[:1]):
             return columns | _refused(f"in {setting}, {fault}")
@@ -107,7 +108,7 @@ def certificate(
 
     `holds`: whether the claim is proved. A twin is proved if all states of its only deal were compared and nothing was taken for
     granted; else the verdict is that no difference was found. A near-twin is proved if it asks the same seats for the same, says what
-    is different, and has another solution. `compared`, `deals`: the extent of the comparison, or the facts of the rules that differ.
+    is different, and has another solution. `compared`, `deals`: the extent of the comparison. `changed`: facts of a near-twin's rules.
     `taken for granted`: what could not be compared. `never reached`: what no match came to. `same solutions`, `moved`: the solutions of
     both, and the others, from and to.
     """
@@ -118,14 +119,15 @@ def certificate(
         result = check(
             game, other, map, states, names=names, recorded=(recorded or {}).get((game.name, game.variant), ())
         )
-        fault, compared = result.counterexample or "".join(moved[:1]), result.how
+        facts, compared = list[str](), result.how
         proved = result.complete and not result.given
         verdict = f"{'proved' if proved else 'no difference found'} in {compared}"
+        fault = result.counterexample or "".join(moved[:1])
     else:
         facts = rule_changes(game, other, map)
         result, proved, verdict = _near(game, other, map, bool(facts)), bool(facts), "the solution moves"
         fault = result.counterexample or ("" if shift else "what solves the one solves the other")
-        compared = "; ".join(facts) or "the texts alone"
+        compared = "the rules at the start" if facts else "the texts at the start"
     return {
         "holds": proved and not fault,
         "verdict": "refused" if fault else verdict,
@@ -136,6 +138,7 @@ def certificate(
         "states": result.states,
         "matches": result.plays,
         "same solutions": ", ".join(sorted(set(solutions(game)) - set(shift))),
+        "changed": "; ".join(facts),
         "moved": "; ".join(moved),
         "counterexample": fault,
     }
@@ -144,26 +147,18 @@ def certificate(
 def _near(game: Game[Any], other: Game[Any], map: Isomorphism, known: bool) -> Check:
     """Whether a near-twin asks the same seats for the same at the start, and tells of its change. `known`: its rules do."""
     state, near_state = game.start(deal(0)), other.start(deal(0))
-    seats = game.to_move(state)
-    texts = [observation_text(game.observe(state, seat)) for seat in seats]
-    near_texts = [observation_text(other.observe(near_state, map.seat(seat))) for seat in seats]
-    silent = SILENT if not known and texts == near_texts else ""
-    given = ("the new words of the rules tell what is paid",) if not known else ()
-    return Check(compare_questions(game, other, map) or silent, 1, 0, complete=False, given=given)
-
-
-def compare_questions(game: Game[Any], other: Game[Any], map: Isomorphism) -> str:
-    """The difference in seats to move, or in their action spaces, at the start, in a line; empty where there is none."""
-    state, twin_state = game.start(deal(0)), other.start(deal(0))
-    seats = sorted(map.seat(seat) for seat in game.to_move(state))
-    if seats != sorted(other.to_move(twin_state)):
-        return f"at the start: {list(other.to_move(twin_state))} are to move there, not {seats}"
-    for seat in game.to_move(state):
-        phase = game.observe(state, seat).phase
-        space = map.space(game.legal_actions(state, seat), phase).as_json()
-        if space != (twin_space := other.legal_actions(twin_state, map.seat(seat)).as_json()):
-            return f"at the start: what seat {seat} may do is {short(twin_space)} there, not {short(space)}"
-    return ""
+    views = [game.observe(state, seat) for seat in game.to_move(state)]
+    near_views = [other.observe(near_state, seat) for seat in other.to_move(near_state)]
+    texts, near_texts = ({observation_text(view) for view in side} for side in (views, near_views))
+    asked = {map.seat(view.seat): map.space(view.legal, view.phase).as_json() for view in views}
+    near_asked = {view.seat: view.legal.as_json() for view in near_views}
+    fault = ""
+    if asked != near_asked:
+        fault = f"at the start: what the seats may do is {short(near_asked)} there, not {short(asked)}"
+    elif not known and texts == near_texts:
+        fault = SILENT
+    given = ("the new words of the rules tell what has changed",) if not known else ()
+    return Check(fault, 1, 0, complete=False, given=given)
 
 
 def _format_changes(shift: Mapping[str, tuple[Any, Any]]) -> list[str]:

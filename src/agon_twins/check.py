@@ -45,6 +45,8 @@ class Check(NamedTuple):
     """What no walk came to: an end, a payment, an option."""
     given: tuple[str, ...] = ()
     """What is taken for granted."""
+    sample: bool = False
+    """Whether a few answers stood for many."""
 
     @property
     def how(self) -> str:
@@ -60,6 +62,7 @@ class _Walker:
     def __init__(self, pair: Pair) -> None:
         self.pair, self.starts, self.states, self.ends = pair, dict[int, Node](), 0, 0
         self.history: History = ()
+        self.sample = False
 
     def start(self, number: int) -> Node:
         """The start of a deal. Raises Differs."""
@@ -82,7 +85,9 @@ class _Walker:
         queue = deque[tuple[History, Node]]([((), self.start(number))])
         while queue:
             history, node = queue.popleft()
-            for actions in joint_actions({seat: question.legal for seat, question in node.questions.items()}, menu):
+            spaces = {seat: question.legal for seat, question in node.questions.items()}
+            self.sample |= menu > 0 and any(map(_has_many, spaces.values()))
+            for actions in joint_actions(spaces, menu):
                 if actions is None or self.states >= states:
                     return False
                 self.history = history
@@ -128,14 +133,14 @@ def check(
     menu: int = 0,
     names: Collection[str] = (),
     recorded: Sequence[History] = (),
-    walked: bool = True,
+    elsewhere: bool = False,
 ) -> Check:
     """Whether `twin` is `game` under `map`.
 
     Compares all states, by every joint action, none included. If the game has more than `states`, it walks where players do
     (agon_twins.walks), along `recorded` matches, and in `plays` random matches, half of them by actions drawn in the twin.
     `menu`: the number of answers that stand for many; 0: all of them. `names`: words of the game's texts that only name things.
-    `walked`: whether it walks where scripts do.
+    `elsewhere`: whether this is a further setting, in which scripts are not walked after, and no word of the map need be told.
     """
     small = bool(menu) or is_small(game, states)
     pair, dealt = Pair(game, twin, map, frozenset(name.casefold() for name in names), all_texts=small), deals(game)
@@ -143,11 +148,11 @@ def check(
     try:
         pair.compare_settings()
         for number in dealt.seeds:
-            pair.compare_start(walker.start(number))
+            pair.compare_start(walker.start(number), elsewhere)
             complete = walker.visit_all(number, states if small else 1, menu) and complete
         if not complete and plays:
             for number in dealt.seeds:
-                for history in chain(walks(game, number) if walked else (), recorded):
+                for history in chain(() if elsewhere else walks(game, number), recorded):
                     walker.follow(number, history)
             before = walker.states
             for seed in range(plays):
@@ -157,7 +162,8 @@ def check(
     except Differs as difference:
         fault = f"{_explain_position(walker.history)}: {difference}"
     unreached = () if fault else pair.unreached(walker.ends)
-    return Check(fault, walker.states, walker.ends, complete and not fault, dealt.how, unreached, pair.given)
+    complete = complete and not fault
+    return Check(fault, walker.states, walker.ends, complete, dealt.how, unreached, pair.given, walker.sample)
 
 
 @lru_cache(maxsize=256)
@@ -187,10 +193,16 @@ def joint_actions(spaces: Mapping[int, Space], menu: int) -> Iterator[dict[int, 
 
 def _options(legal: Space, menu: int) -> Sequence[Any] | None:
     """The actions of a space, or `menu` of them where they are many; None where they cannot be listed."""
-    options, dice = legal.enumerate(), Random(0)
-    if not menu or (options is not None and len(options) <= FEW):
-        return options
+    if not menu or not _has_many(legal):
+        return legal.enumerate()
+    dice = Random(0)
     return list({repr(action): action for action in (legal.example(dice) for _ in range(menu))}.values())
+
+
+def _has_many(legal: Space) -> bool:
+    """Whether a space has so many actions that some stand for all in a small version."""
+    options = legal.enumerate()
+    return options is None or len(options) > FEW
 
 
 def _explain_position(history: History) -> str:

@@ -87,6 +87,8 @@ class Pair:
     """Words that change in texts. They were judged to be names."""
     granted: set[str] = field(default_factory=set)
     """Declared names that do change."""
+    has_texts: bool = True
+    """Whether the game has a prompt."""
     offered: dict[str, set[str]] = field(default_factory=dict)
     """Phase -> its options."""
     chosen: dict[str, set[str]] = field(default_factory=dict)
@@ -150,20 +152,25 @@ class Pair:
     @property
     def given(self) -> tuple[str, ...]:
         """What is taken for granted, because nothing can be compared."""
-        parts = [f"{', '.join(sorted(self.granted))} only name things"] if self.granted else []
+        parts = [f"what is only a name: {', '.join(sorted(self.granted))}"] if self.granted else []
+        if not self.has_texts:
+            parts.append("all texts, because the game has no prompt")
         if self.frame:
             parts.append("the frame, a free text, says nothing of the rules")
         if self._amounts is None and self.map.amounts:
             parts.append(f"{', '.join(sorted(self.map.amounts))} are all amounts")
         return tuple(parts)
 
-    def compare_start(self, node: Node) -> None:
-        """Compares what the first texts say of words, frame and payoffs. Raises Differs."""
+    def compare_start(self, node: Node, elsewhere: bool = False) -> None:
+        """Compares what the first texts say of words, frame and payoffs. Raises Differs.
+
+        `elsewhere`: whether this is a further setting, which need not tell any word of the map.
+        """
         self._same("the payoff table", self.map.rules(self.game.normal_form), self.twin.normal_form)
         self._judge_frame(node)
         if not isinstance(self.twin, Twin) or not has_prompt(self.game.watch(node.state).rules):
             return
-        if self.map.words.pairs and not self.changed:
+        if self.map.words.pairs and not (elsewhere or self.changed):
             raise Differs(f"none of the words {', '.join(old for old, _ in self.map.words.pairs)} is told")
         views = [self.game.observe(node.state, seat) for seat in range(self.game.seats)]
         twin_views = [self.twin.observe(node.twin_state, self.map.seat(view.seat)) for view in views]
@@ -296,7 +303,7 @@ class Pair:
         `since`: the events that it was told before; None where it is not to move.
         """
         if not has_prompt(view.rules):
-            self.granted.add("all texts (the game has no prompt)")
+            self.has_texts = False
             return
         key = (seat, view.phase, None if since is None else view.round)
         everything = key not in self._asked or (self.all_texts and since is not None)
@@ -379,7 +386,7 @@ class Pair:
         parts += [f"a payment to seat {seat}" for seat in unpaid] if self.paid else ["any payment"]
         for phase, options in self.offered.items():
             if missing := sorted(options - self.chosen.get(phase, set())):
-                parts.append(f"in {phase}: {', '.join(missing)}")
+                parts.append(f"in the phase {phase}: {', '.join(missing)}")
         return tuple(parts)
 
     def _same(self, what: str, expected: Any, value: Any, seat: int | None = None) -> None:
@@ -420,7 +427,8 @@ def differences(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Any
     elif isinstance(one, Mapping) and isinstance(other, Mapping) and set(one) == set(other):
         pairs = [(str(key), value, other[key]) for key, value in one.items()]
     elif isinstance(one, tuple | list) and isinstance(other, tuple | list) and len(one) == len(other):
-        pairs = [(str(place), *both) for place, both in enumerate(zip(one, other, strict=True))]
+        parts = enumerate(zip(one, other, strict=True))
+        pairs = [(str(getattr(first, "id", place)), first, second) for place, (first, second) in parts]
     else:
         if one != other:
             yield path, one, other

@@ -542,7 +542,7 @@ def test_all_states_and_names_of_the_game_alone_are_a_proof():
     ("name", "what"),
     [
         ("pd_brief~partners", "the frame, a free text, says nothing of the rules"),
-        ("pd_brief~coins", "points only name things"),
+        ("pd_brief~coins", "what is only a name: points"),
     ],
 )
 def test_what_is_taken_for_granted_is_said_and_proves_nothing(name, what):
@@ -557,7 +557,7 @@ def test_what_no_match_came_to_is_named():
     none = check(
         game, twin(game, "x", order={"actions": "reversed"}), Isomorphism(order=("defection", "cooperation")), 1, 0
     )
-    assert none.unreached == ("an end", "any payment", "in move: cooperation, defection")
+    assert none.unreached == ("an end", "any payment", "in the phase move: cooperation, defection")
 
 
 def test_recorded_matches_are_walked_along():
