@@ -1,7 +1,7 @@
 """A map between two games: the images of words, seats, options, payoffs and amounts.
 
 Two games are isomorphic if players, actions and observations correspond one to one, and payoffs up to a positive affine
-change (Harsanyi and Selten 1988, 3.4; Gabarro, Garcia and Serna 2011). agon_twins.certificates checks whether two games are.
+change (Harsanyi and Selten 1988, 3.4; Gabarro, Garcia and Serna 2011). agon_twins.check compares two games.
 """
 
 import re
@@ -52,6 +52,9 @@ class Words:
                 raise AgonError(f"words: {first} and {old} would both be called {new}")
             new_words[new] = old
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Words, (self.pairs,)
+
     def forth(self, text: str) -> str:
         """A text in the new words."""
         return self._exchange(text, self._table)
@@ -60,10 +63,22 @@ class Words:
         """A text in the old words."""
         return self._exchange(text, self.inverse._table)
 
+    def changes(self, text: str) -> set[tuple[str, str]]:
+        """(old, new) of the words that `forth` exchanges in a text."""
+        if not self.pairs:
+            return set()
+        words = {text} if text in self._table else set(self._pattern.findall(text))
+        return {(word, self._table[word]) for word in words & self._table.keys()}
+
     @cached_property
     def inverse(self) -> "Words":
         """The inverse permutation."""
         return Words(tuple((new, old) for old, new in self.pairs))
+
+    @cached_property
+    def _lines(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Images of lines in the old words, and in the new ones: histories repeat their lines."""
+        return {}, {}
 
     @cached_property
     def _table(self) -> Mapping[str, str]:
@@ -84,7 +99,15 @@ class Words:
     def _exchange(self, text: str, table: Mapping[str, str]) -> str:
         if not self.pairs:
             return text
-        return table.get(text) or self._pattern.sub(lambda word: table.get(word[0], word[0]), text)
+        return "\n".join([self._exchange_line(line, table) for line in text.split("\n")])
+
+    def _exchange_line(self, line: str, table: Mapping[str, str]) -> str:
+        images = self._lines[table is self._table]
+        if line not in images:
+            if len(images) >= CACHED:
+                images.clear()
+            images[line] = table.get(line) or self._pattern.sub(lambda word: table.get(word[0], word[0]), line)
+        return images[line]
 
 
 def _permutation(table: Mapping[str, str]) -> dict[str, str]:
@@ -152,6 +175,11 @@ class Isomorphism:
             shift=-Fraction(self.shift) / Fraction(self.factor),
             unit=1 / Fraction(self.unit),
         )
+
+    @property
+    def only_words(self) -> bool:
+        """Whether nothing but words changes."""
+        return not self.seats and not self.order and (self.factor, self.shift, self.unit) == (1, 0, 1)
 
     @cached_property
     def _digest(self) -> str:

@@ -28,6 +28,8 @@ class Twins(msgspec.Struct, forbid_unknown_fields=True):
     """Further settings of the same games, and near-twins of them, in which every twin is checked too."""
     small: dict[str, Any] = {}
     """Settings with which a game has so few states that all are compared."""
+    names: list[str] = []
+    """Words of the games' texts that only name things, so that a twin may change them. Those in the games' facts are names anyway."""
 
 
 class Claim(NamedTuple):
@@ -41,6 +43,8 @@ class Claim(NamedTuple):
     """Other games with the same claim."""
     small: dict[str, Any]
     """Settings that make the game small."""
+    names: tuple[str, ...] = ()
+    """Words of the game's texts that only name things."""
 
 
 @functools.cache
@@ -60,13 +64,14 @@ def claims(conf: Path = CONF) -> dict[tuple[str, str], Claim]:
             for game, (name, changes) in product(declared.of, section.items()):
                 if (game, name) in claims_by_name:
                     raise AgonError(f"conf/twin/{file}.yaml: {game} has another twin that is called {name}: rename one")
-                claims_by_name[game, name] = Claim(is_twin, changes, tuple(declared.also), declared.small)
+                also, words = tuple(declared.also), tuple(declared.names)
+                claims_by_name[game, name] = Claim(is_twin, changes, also, declared.small, words)
     return claims_by_name
 
 
 def made_of(game: str, conf: Path = CONF) -> dict[str, str]:
     """The twins and near-twins of a game: name -> its kind, in words."""
-    kinds = {True: "the same game", False: "another game, which looks like it"}
+    kinds = {True: "declared to be the same game", False: "another game, which looks like it"}
     return {name: kinds[claim.twin] for (of, name), claim in claims(conf).items() if game in (of, *claim.also)}
 
 

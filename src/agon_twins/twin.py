@@ -13,8 +13,8 @@ from agon.registry import kind
 from agon_twins.family import of_family
 from agon_twins.isomorphism import BY_SEAT, PAYOFFS, REVERSED, Isomorphism, Words, restated
 
-HEAD = "# Rules\n"
-"""The heading above a frame."""
+HEADS = ("# Rules\n", "# The game\n")
+"""The headings below which a frame stands."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,9 @@ class OtherWords:
     def __call__(self, render: Callable[..., str], *values: Any) -> str:
         """Renders values in the words of the game beneath, and returns the text in the twin's words."""
         text = self.words.words.forth(render(*map(self._beneath, values)))
-        return text.replace(HEAD, f"{HEAD}{self.frame}\n", 1) if self.frame else text
+        for head in HEADS if self.frame else ():
+            text = text.replace(head, f"{head}{self.frame}\n", 1)
+        return text
 
     def _beneath(self, value: Any) -> Any:
         if isinstance(value, Observation):
@@ -249,5 +251,9 @@ def twin(
         amounts=amounts,
         by_seat=BY_SEAT | of_family(of, "BY_SEAT", frozenset()),
     )
-    note = f"All amounts are multiples of {unit}." if unit > 1 else ""
-    return make_twin(of, map, variant, " ".join(filter(None, (frame, note))))
+    return make_twin(of, map, variant, " ".join(filter(None, (frame, amount_note(unit)))))
+
+
+def amount_note(unit: Any) -> str:
+    """What a twin tells of its amounts."""
+    return f"All amounts are multiples of {unit}." if unit > 1 else ""

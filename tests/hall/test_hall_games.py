@@ -80,7 +80,7 @@ def test_a_game_is_played_in_other_clothes(server, person):
     host, ada = person(), person()
     host.page.goto(server.url)
     host.page.get_by_label("Game", exact=True).select_option("pd")
-    host.page.get_by_label("In other clothes", exact=True).select_option("amber: the same game")
+    host.page.get_by_label("In other clothes", exact=True).select_option("amber: declared to be the same game")
     host.page.get_by_label("Player 2", exact=True).select_option("best_reply_to_last")
     host.button("Make the table").click()
     host.page.get_by_text("It is waiting for people").wait_for()
@@ -94,7 +94,7 @@ def test_a_game_is_played_in_other_clothes(server, person):
 
 def test_twins_are_offered_where_there_are_some_and_agents_that_fit_them():
     pytest.importorskip("agon_twins")
-    assert new_table.twins("pd")["amber: the same game"] == "amber" and new_table.twins("auction") == {}
+    assert new_table.twins("pd")["amber: declared to be the same game"] == "amber" and new_table.twins("auction") == {}
     assert "hunt: another game, which looks like it" in new_table.twins("pd")
     assert "beliefs" in new_table.players("pd") and "beliefs" not in new_table.players("pd~amber")
     assert {"best_reply_to_last", "zs"} <= new_table.players("pd~amber").keys()
