@@ -172,5 +172,6 @@ for name in re.findall(r'read_results\(\\"(\w+)\\"', asked):
     (findings / path.parent.parent.name / path.parent.name).mkdir(parents=True, exist_ok=True)
     found.to_csv(findings / path.relative_to(ROOT / "results/notebooks"), index=False, lineterminator="\n")
 told = pd.read_csv(ROOT / "results/tables/counterfactual_findings.csv", dtype=str)
-(target.with_name("tables")).mkdir(exist_ok=True)
-told.to_csv(target.with_name("tables") / "counterfactual_findings.csv", index=False, lineterminator="\n")
+tables = ROOT / "tests/smoke/notebooks/counterfactual/tables"
+tables.mkdir(exist_ok=True)
+told.to_csv(tables / "counterfactual_findings.csv", index=False, lineterminator="\n")
