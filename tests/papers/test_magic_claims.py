@@ -59,7 +59,7 @@ def test_verdicts_that_nothing_is_drawn_for_are_stable(found):
     exact = found[found.rule == "exact"].verdict
     expected = dict.fromkeys(exact.index, "fails") | dict.fromkeys(HOLD, "holds")
     expected |= dict.fromkeys(UNCHECKED, "cannot be checked")
-    near = ["judgement_gain", "cost_sharing_wins_are_cooperation"]
+    near = ["judgement_gain", "cost_sharing_wins_are_cooperation", "reasoning_formula", "self_awareness_formula"]
     expected |= dict.fromkeys(near, "undecided")  # by one unit of the printed number's last digit
     assert exact.to_dict() == expected and found.draws[exact.index].isna().all()
 
@@ -71,7 +71,8 @@ def test_statements_and_their_numbers_are_those_of_the_results(found):
     assert len(known) == 98 and found[same].equals(known[same].astype(found[same].dtypes))
     assert (found.verdict == known.verdict)[found.rule == "exact"].all()
     apart = found.index[~np.isclose(found.estimate, known.estimate, rtol=1e-9, equal_nan=True)]
-    assert {*apart} <= {"gpt35_is_above_llama"}  # of its two tests, few draws find the other one weaker
+    few_draws = {"gpt35_is_above_llama", "turbo_is_most_capable"}  # they find another test of these weaker
+    assert {*apart} <= few_draws
 
 
 def test_every_row_has_the_numbers_that_decide_it(found):
