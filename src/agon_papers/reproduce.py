@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -41,8 +42,8 @@ def reproduce(paper: str, words: Sequence[str]) -> int:
     """Makes a paper's tables and figures for another model.
 
     agon reproduce PAPER model=NAME plays the recordings of the paper's experiment for this model, and asks nobody. Its pages
-    come to runs/PAPER-NAME/reports/. prompts=SET names another prompt set than the experiment does. turns_path=FILE takes
-    turns that are there. All other settings are those of `agon play`, as partial=true.
+    come to runs/PAPER-NAME/reports/, or PAPER-NAME-SET with prompts=SET, which names another prompt set than the experiment
+    does. turns_path=FILE takes turns that are there. All other settings are those of `agon play`, as partial=true.
     """
     page = PAPERS[paper]
     settings = dict(_split(word) for word in words)
@@ -51,15 +52,22 @@ def reproduce(paper: str, words: Sequence[str]) -> int:
     first = next(iter(page.experiments))
     if not model and first not in paths:
         raise AgonError(f"whose {paper}? say model=NAME, a file in conf/model, or {first}=FILE")
+    if fixed := {"experiment", "out"} & settings.keys():
+        raise AgonError(
+            f"{fixed.pop()} cannot be set: `agon reproduce` takes the paper's experiment and names its own files"
+        )
+    if first in paths and (unused := [*(["prompts"] if prompts else []), *settings]):
+        raise AgonError(f"{unused[0]} has no effect on {first}={paths[first]}: these matches are played already")
+    name = "-".join(filter(None, [model or Path(paths[first]).stem, prompts]))
+    run = f"{paper}-{re.sub(r'[^a-zA-Z0-9_.-]+', '-', name).strip('-.')}"
     overrides = [f"{name}={value}" for name, value in settings.items()]
     of_the_model = [f"experiment.models=[{model}]", *([f"experiment.prompts={prompts}"] if prompts else [])]
     for name, experiment in page.experiments.items():
         if name not in paths:
-            paths[name] = f"transcripts/{experiment}-{model or 'own'}.parquet"
+            paths[name] = f"transcripts/{run}-{experiment}.parquet"
             words = [f"experiment={experiment}", *(of_the_model if name == first else []), *overrides]
             if code := _run("play", *words, f"out={paths[name]}"):
                 return code
-    run = f"{paper}-{model or Path(next(iter(paths.values()))).stem}"
     for notebook, parameters in page.pages.items():
         values = [f"{name}={paths[table]}" for name, table in parameters.items()]
         if code := _run("notebook", notebook, *values, "--run", run, "--force"):

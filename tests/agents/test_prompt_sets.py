@@ -7,7 +7,7 @@ from harness import MATRIX, PD
 
 from agon import ROOT, AgonError
 from agon.agents.llm import LLM
-from agon.agents.prompts import prompt_sets
+from agon.agents.prompts import _set_folders, prompt_sets
 from agon.games.base import families
 from agon.plan import plan
 from agon.play import play_async
@@ -70,6 +70,17 @@ def test_turns_have_the_prompt_set_of_models_and_none_of_scripts():
 def test_a_set_that_a_family_does_not_have_is_refused_with_those_it_has():
     with pytest.raises(AgonError, match=r"matrix has no prompt set 'as_sung': it has ours, as_played, as_printed$"):
         plan(experiment(prompts="as_sung"))
+
+
+@pytest.mark.parametrize(("file", "fault"), [("", "has no file"), ("Prompt.md", "Prompt.md, which replaces no file")])
+def test_a_set_that_replaces_nothing_is_refused(tmp_path, file, fault):
+    folder = tmp_path / "prompt_sets/mine"
+    folder.mkdir(parents=True)
+    if file:
+        (folder / file).write_text("Play.")
+    assert prompt_sets([tmp_path]) == ["ours", "mine"]
+    with pytest.raises(AgonError, match=fault):
+        _set_folders((tmp_path, *families(PD)), "mine")
 
 
 def test_the_folder_of_a_user_comes_before_a_prompt_set(tmp_path):

@@ -6,6 +6,7 @@ family's own file is then called ours/FILE.
 
 import functools
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -132,9 +133,12 @@ def reads_template(source: Source, guide: str) -> Template:
 
 
 def prompt_sets(folders: Sequence[Path]) -> list[str]:
-    """The prompt sets in the folders of a game's families: `ours`, then the others in alphabetical order."""
-    paths = chain.from_iterable((folder / SETS).glob("[a-z]*") for folder in folders)
-    return [OURS, *sorted({path.name for path in paths if path.is_dir()})]
+    """The prompt sets in the folders of a game's families: `ours`, then the others in alphabetical order.
+
+    Their names have letters, digits and _ only.
+    """
+    paths = chain.from_iterable((folder / SETS).glob("*") for folder in folders)
+    return [OURS, *sorted({path.name for path in paths if path.is_dir() and re.fullmatch(r"\w+", path.name)} - {OURS})]
 
 
 def template_of(game: Any, folder: str | None = None, prompt_set: str = OURS) -> Source:
@@ -188,7 +192,24 @@ def _set_folders(families_of_game: tuple[Path, ...], prompt_set: str) -> tuple[P
         family = families_of_game[0].name if families_of_game else "this game"
         raise AgonError(f"{family} has no prompt set {prompt_set!r}: it has {', '.join(names)}")
     folders = [folder / SETS / prompt_set for folder in families_of_game]
-    return tuple(folder for folder in folders if folder.is_dir())
+    folders = [folder for folder in folders if folder.is_dir()]
+    for folder in folders:
+        _check_set(folder, families_of_game)
+    return tuple(folders)
+
+
+def _check_set(folder: Path, families_of_game: tuple[Path, ...]) -> None:
+    """Raises AgonError for a set without files, and for one with a file that replaces none. Names with _ are for its own use."""
+    files = [path.relative_to(folder) for path in sorted(folder.rglob("*.*")) if not path.name.startswith((".", "_"))]
+    if not files:
+        raise AgonError(f"the prompt set {display_path(folder)} has no file: it would be {OURS} under another name")
+    named = {family.name: family / "prompts" for family in families_of_game}
+    for file in files:
+        places = [place / file for place in (*families_of_game, OWN)]
+        if file.parts[0] in named:
+            places.append(named[file.parts[0]] / Path(*file.parts[1:]))
+        if not any(place.is_file() for place in places):
+            raise AgonError(f"the prompt set {display_path(folder)} has {file}, which replaces no file of this name")
 
 
 def _find_template(game: Any, prefix: str, default: str, folder: str | None, prompt_set: str) -> Source:
