@@ -7,6 +7,7 @@ from project import Project
 
 from agon import ROOT, AgonError, figures
 from agon.cli import main
+from agon.cli.notebooks import set_aside
 from agon.notebook.execution import folder_of, parameters
 from agon.report.caveats import caveats, show_caveats
 from agon.turns import mark_partial, read, write
@@ -167,3 +168,14 @@ def test_a_notebook_that_is_none_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr("agon.notebook.execution.input_path", lambda _: torn)
     with pytest.raises(AgonError, match=r"notebooks/torn\.ipynb is no notebook"):
         parameters("torn")
+
+
+def test_folders_of_a_run_that_was_killed_are_back_before_the_next_one(tmp_path):
+    tables = tmp_path / "tables"
+    away = tmp_path / ".tables.before"
+    for folder, text in ((away, "whole"), (tables, "half")):
+        folder.mkdir()
+        (folder / "a.csv").write_text(text)
+    with pytest.raises(KeyboardInterrupt), set_aside([tables]):
+        raise KeyboardInterrupt
+    assert (tables / "a.csv").read_text() == "whole" and not away.exists()

@@ -76,18 +76,25 @@ def notebook(name: str, parameters: Sequence[str], run: str | None, force: bool)
     if again and not force:
         raise AgonError(f"runs/{run} has a page of {name} already: take another name, or make it again with --force")
     changes = [in_project(settings["out"]) / part for part in execution.PARTS] if again and "out" in settings else []
-    with _set_aside([folder] if run and not folder.exists() else changes):
+    with set_aside([folder] if run and not folder.exists() else changes):
         page = execution.run(name, settings, folder)
     click.echo(display_path(page))
 
 
 @contextmanager
-def _set_aside(folders: Iterable[Path]) -> Iterator[None]:
-    """Moves folders away, and back if the body of the `with` fails; else deletes the old ones."""
-    originals = [*folders]
-    backups = {folder: folder.with_name(f".{folder.name}.before") for folder in originals if folder.is_dir()}
+def set_aside(folders: Iterable[Path]) -> Iterator[None]:
+    """Moves folders away, and back if the body of the `with` fails; else deletes the old ones.
+
+    Folders that are still away, because a run was killed, are moved back first.
+    """
+    backup_of = {folder: folder.with_name(f".{folder.name}.before") for folder in folders}
+    originals = [*backup_of]
+    for folder, backup in backup_of.items():
+        if backup.is_dir():
+            shutil.rmtree(folder, ignore_errors=True)
+            backup.rename(folder)
+    backups = {folder: backup for folder, backup in backup_of.items() if folder.is_dir()}
     for folder, backup in backups.items():
-        shutil.rmtree(backup, ignore_errors=True)
         folder.rename(backup)
     try:
         yield

@@ -15,6 +15,9 @@ from agon_papers.magic.facts import ABILITIES, AVERAGE, PGM
 ARMS = {"beliefs_matrix": "+ProPGM", "beliefs": PGM, "zs": ""}
 """How the name of an agent begins -> suffix of the model's name in the paper's tables. The rest of the name follows in brackets."""
 
+FAMILIES = ("chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods")
+"""The paper's games."""
+
 OWN = "own: "
 """Begins the label of a row that is not the paper's."""
 
