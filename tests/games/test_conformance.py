@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from harness import GAMES, anything_or_void, at_the_table, play_out, seated
+from harness import GAMES, WITHOUT_LOGS, anything_or_void, at_the_table, play_out, seated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from magic_games import BUILT, any_legal, any_or_void, family
@@ -34,7 +34,7 @@ SETTLED = {name: next(iter(family(name).values())) for name in BUILT}
 """Of games that have many settings, the first."""
 LOGS = {name: logs("tests/smoke/logs", full=full)[0] for name, full in (("rating", False), ("rating_full", True))}
 KNOWN = GAMES | SETTLED | LOGS | {"tradecraft": tradecraft()}
-FILES = {path.stem: path for path in sorted((ROOT / "conf/game").glob("*.yaml"))}
+FILES = {path.stem: path for path in sorted((ROOT / "conf/game").glob("*.yaml")) if path.stem not in WITHOUT_LOGS}
 
 
 def others():
