@@ -13,6 +13,8 @@ def describe_prompts(turns: pd.DataFrame, paper: str, usual: str = "as_played") 
     """Which prompt sets the models of `turns` had, in Markdown, with a warning where one is not the `usual` set of this comparison."""
     of_models = turns[turns.model.notna() & turns.asked]
     sets = sorted(set(of_models.prompts.astype(object).where(of_models.prompts.notna(), "not recorded")))
+    if not sets:
+        return "Prompts: none, as no model was asked."
     names = ", ".join(f"`{name}` ({WORDS[name]})" if name in WORDS else name for name in sets)
     line = f"Prompts: {names}. The elements of each set are [listed](../docs/prompts-{paper}.md)."
     if sets == [usual]:

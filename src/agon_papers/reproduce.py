@@ -52,9 +52,9 @@ def reproduce(paper: str, words: Sequence[str]) -> int:
     first = next(iter(page.experiments))
     if not model and first not in paths:
         raise AgonError(f"whose {paper}? say model=NAME, a file in conf/model, or {first}=FILE")
-    if fixed := {"experiment", "out"} & settings.keys():
+    if fixed := [name for name in ("experiment", "out") if name in settings]:
         raise AgonError(
-            f"{fixed.pop()} cannot be set: `agon reproduce` takes the paper's experiment and names its own files"
+            f"{fixed[0]} cannot be set: `agon reproduce` takes the paper's experiment and names its own files"
         )
     if first in paths and (unused := [*(["prompts"] if prompts else []), *settings]):
         raise AgonError(f"{unused[0]} has no effect on {first}={paths[first]}: these matches are played already")

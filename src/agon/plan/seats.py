@@ -85,9 +85,7 @@ def player_of(name: str, conf: Path, prompts: str | None = None) -> Any:
 
     Raises AgonError.
     """
-    player: functools.partial[Any] = load("agent", name, conf)
-    if prompts:
-        player = build(_settings_of(name, conf, prompts))
+    player: functools.partial[Any] = build(_settings_of(name, conf, prompts)) if prompts else load("agent", name, conf)
     if not isinstance(player, functools.partial):
         raise AgonError(
             f"conf/agent/{name}.yaml needs _target_ and _partial_: true; to build upon another agent: defaults: [zs, _self_]"

@@ -8,8 +8,6 @@ from agon_papers.counterfactual.cells import PAPER, READINGS
 from agon_papers.counterfactual.records import MODELS, prepared
 
 TABLE = 25
-EIGHT = 8
-"""Variants of both games."""
 
 TABLED = {
     "Claude 3.7": "C3.7S",
@@ -65,7 +63,8 @@ def places(matches: pd.DataFrame, payoffs: pd.DataFrame, model: str) -> dict[str
     rows = prepared(matches, payoffs)
     rows = rows[rows.model.isin([*MODELS, model])]
     variants = rows.groupby("model")[["game", "variant"]].value_counts().groupby("model").size()
-    if len(variants) <= len(MODELS) or variants.min() < EIGHT:
+    every_variant = len(rows[["game", "variant"]].drop_duplicates())
+    if len(variants) <= len(MODELS) or variants.min() < every_variant:
         return {}
     ranks = _ranks(rows, "reconciled")
     return {column: float(of_models.size + 1 - of_models[model]) for column, of_models in ranks.items()}
