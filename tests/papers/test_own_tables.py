@@ -1,14 +1,12 @@
-"""The counterfactual paper's tables with rows of one's own models, and the command that makes a paper's pages."""
+"""The counterfactual paper's tables with rows of one's own models."""
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
-from agon import ROOT, AgonError
+from agon import ROOT
 from agon.games.matrix.metrics import per_match
 from agon.games.tables import payoff_table
 from agon.turns import read, read_games
-from agon_papers import reproduce as command
 from agon_papers.counterfactual import own
 from agon_papers.prompt_sets import describe_prompts
 
@@ -90,42 +88,3 @@ def test_a_page_says_its_prompt_set_and_warns_of_another(prompts, warns):
     turns = pd.DataFrame({"model": "mine", "asked": True, "prompts": prompts})
     line = describe_prompts(turns, "counterfactual")
     assert all(f"`{name}`" in line for name in prompts if name) and ("Warning" in line) == warns
-
-
-@pytest.fixture
-def commands(monkeypatch):
-    words_of_commands = []
-    codes = {"play": 0, "notebook": 0}
-    monkeypatch.setattr("agon.cli.main", lambda words: words_of_commands.append(words) or codes[words[0]])
-    return words_of_commands, codes
-
-
-def run(*words):
-    return CliRunner().invoke(command.reproduce, words, standalone_mode=False, catch_exceptions=True)
-
-
-def test_a_paper_is_played_for_one_model_and_its_pages_are_made(commands):
-    words, _ = commands
-    assert run("counterfactual", "model=mine", "prompts=ours", "partial=true").return_value == 0
-    play, *pages = words
-    assert play[:3] == ["play", "experiment=counterfactual_live", "experiment.models=[mine]"]
-    assert {"experiment.prompts=ours", "partial=true", "out=transcripts/counterfactual_live-mine.parquet"} <= {*play}
-    assert [page[1] for page in pages] == ["counterfactual_live", "counterfactual_figures"]
-    assert all(page[-3:] == ["--run", "counterfactual-mine", "--force"] for page in pages)
-
-
-def test_turns_that_are_there_are_not_played_again(commands):
-    words, _ = commands
-    assert run("counterfactual", "turns_path=transcripts/x.parquet").return_value == 0
-    assert [page[2] for page in words] == ["turns_path=transcripts/x.parquet", "compare=transcripts/x.parquet"]
-
-
-def test_no_page_is_made_where_a_recording_is_not_whole(commands):
-    words, codes = commands
-    codes["play"] = 1
-    assert run("counterfactual", "model=mine").return_value == 1 and len(words) == 1
-
-
-def test_a_paper_without_a_model_is_refused(commands):
-    error = run("counterfactual").exception
-    assert isinstance(error, AgonError) and "say model=NAME" in str(error)

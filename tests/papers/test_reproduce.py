@@ -29,6 +29,19 @@ def test_another_prompt_set_has_files_of_its_own(commands):
     assert {"experiment.prompts=ours", "partial=true"} <= {*play} and "magic-mine-ours" in page
 
 
+def test_turns_that_are_there_are_not_played_again(commands):
+    assert main(["reproduce", "counterfactual", "turns_path=transcripts/x.parquet"]) == 0
+    assert [run[2] for run in commands] == ["turns_path=transcripts/x.parquet", "compare=transcripts/x.parquet"]
+    assert [run[1] for run in commands] == ["counterfactual_live", "counterfactual_figures"]
+    assert all(run[-3:] == ("--run", "counterfactual-x", "--force") for run in commands)
+
+
+def test_no_page_is_made_where_a_recording_is_not_whole(monkeypatch):
+    runs = []
+    monkeypatch.setattr(reproduce, "_run", lambda *words: runs.append(words[0]) or 1)
+    assert main(["reproduce", "counterfactual", "model=mine"]) == 1 and runs == ["play"]
+
+
 @pytest.mark.parametrize(
     ("words", "fault"),
     [

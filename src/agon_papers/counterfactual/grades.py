@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 
 from agon_papers.cells import COLUMNS
-from agon_papers.counterfactual.cells import PAPER, READINGS
-from agon_papers.counterfactual.records import MODELS, prepared
+from agon_papers.counterfactual.cells import PAPER, READINGS, VARIANTS
+from agon_papers.counterfactual.records import MODELS, SCRIPTS, prepared
 
 TABLE = 25
+ALL_VARIANTS = len(VARIANTS) * len(SCRIPTS)
+"""Variants of both games."""
 
 TABLED = {
     "Claude 3.7": "C3.7S",
@@ -63,8 +65,7 @@ def places(matches: pd.DataFrame, payoffs: pd.DataFrame, model: str) -> dict[str
     rows = prepared(matches, payoffs)
     rows = rows[rows.model.isin([*MODELS, model])]
     variants = rows.groupby("model")[["game", "variant"]].value_counts().groupby("model").size()
-    every_variant = len(rows[["game", "variant"]].drop_duplicates())
-    if len(variants) <= len(MODELS) or variants.min() < every_variant:
+    if len(variants) <= len(MODELS) or variants.min() < ALL_VARIANTS:
         return {}
     ranks = _ranks(rows, "reconciled")
     return {column: float(of_models.size + 1 - of_models[model]) for column, of_models in ranks.items()}
