@@ -20,7 +20,8 @@ LISTED = 20
 """A text has at most this many numbers; beyond, only the smallest and the largest."""
 
 DECIMALS = 9
-"""Decimals of the ends of intervals. Processors sum in different orders, and differ beyond these."""
+"""Decimals of the ends of intervals, and of a number before it is written. Processors sum in different orders, and differ beyond
+these: 4.405 on one is 4.404999999999999 on another, and would be written as 4.41 or 4.4."""
 
 
 @dataclass(frozen=True)
@@ -292,6 +293,7 @@ def text_of(value: Any) -> str:
     """A number with decimals by its size; anything else as it is."""
     if isinstance(value, str | bool | np.bool_ | int | np.integer):
         return str(value)
+    value = round(value, DECIMALS)
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 

@@ -504,14 +504,15 @@ class Statements:
 
 
 def words(row: Mapping[str, Any]) -> str:
-    """A statement and its verdict as Markdown, for the page."""
+    """A statement and its verdict as Markdown, for the page. Numbers are rounded first: see DECIMALS."""
     numbers = ""
+    number = {key: f"{round(value, DECIMALS):.3g}" for key, value in row.items() if isinstance(value, float)}
     if "stability" in row:
-        numbers = f" · estimate {row['estimate']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
+        numbers = f" · estimate {number['estimate']} ({number['low']} to {number['high']})"
         numbers += f" · {row['stability']:.0%} of {row['draws']} record sets agree"
     if "chance" in row:
-        numbers += f" · uniform play {row['chance']:.3g} (true in {row['chance_true']:.0%} of its record sets)"
-        numbers += f" · one action always {row['constant_low']:.3g} to {row['constant_high']:.3g}"
+        numbers += f" · uniform play {number['chance']} (true in {row['chance_true']:.0%} of its record sets)"
+        numbers += f" · one action always {number['constant_low']} to {number['constant_high']}"
     verdict = f"*{row['verdict']}*" + (f" ({row['reason']})" if row.get("reason") else "")
     head = f"**{row['claim']}** ({row['section']})  \n{verdict} · the paper: {row['published']}{numbers}"
     return "  \n".join(filter(None, [head, row["recomputed"], row["why"]])).replace("|", "\\|")

@@ -121,6 +121,22 @@ def test_numbers_round_as_they_are_printed():
     assert propositions.rounded(pd.Series([0.05, 0.149999]), 1).tolist() == [0.1, 0.1]
 
 
+@pytest.mark.parametrize("tie", [4.405, 4.455, 0.03125, -5.275, 0.2225])
+def test_a_tie_is_written_alike_by_every_processor(tie):
+    seen = [np.nextafter(tie, -10), tie, np.nextafter(tie, 10)]
+    row = {"claim": "", "section": "", "published": "", "verdict": "", "recomputed": "", "why": "", "draws": 1}
+    pages = {
+        verdict.words(
+            row
+            | {"estimate": x, "low": x, "high": x, "stability": 1.0, "chance": x, "chance_true": 1.0}
+            | {"constant_low": x, "constant_high": x}
+        )
+        for x in seen
+    }
+    assert len(pages) == 1 and len({propositions.text_of(x) for x in seen}) == 1
+    assert len({f"{x:.3g}" for x in seen}) == 2  # unrounded, they would differ
+
+
 def test_numbers_are_listed_and_many_are_spanned():
     few = most(pd.Series({"A": 40.25, "B": 1200}), lambda x: x > 50)
     assert str(few) == "1 of 2: A 40.2, B 1,200"
