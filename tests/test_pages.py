@@ -53,6 +53,18 @@ def test_no_table_is_cut(path):
     assert [CUT.search(table)[0] for table, _ in outputs(path, "text/html") if CUT.search(table)] == []
 
 
+@every_notebook
+def test_no_cell_warns(path):
+    cells = nbformat.read(path, as_version=4).cells
+    streams = [output for cell in cells for output in cell.get("outputs", []) if output.output_type == "stream"]
+    assert [output.text for output in streams if output.name == "stderr"] == []  # a warning names a process
+
+
+@every_notebook
+def test_no_page_names_a_place_of_the_machine(path):
+    assert re.search(r"/tmp/|/home/|/root/| at 0x[0-9a-f]{6}", path.read_text(encoding="utf-8")) is None
+
+
 def test_every_link_of_the_report_leads_somewhere():
     assert dead({path: Page(path) for path in PAGES}, ROOT) == []
 
