@@ -21,7 +21,7 @@ from project import Project
 
 from agon import ROOT, AgonError
 from agon.cli import agon, main
-from agon.conf import configuration
+from agon.conf import configuration, names
 from agon.paths import write_file
 from agon.turns import read, validated
 

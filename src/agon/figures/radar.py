@@ -1,5 +1,6 @@
 """Figures of abilities: radars in small multiples, areas beside win rates, and ranges. PNG and SVG by `agon.figures.save`."""
 
+import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -31,6 +32,8 @@ ENHANCED: dict[str, Any] = {"color": COLOURS[1], "ls": "-", "lw": 1.8, "marker":
 
 OWN: dict[str, Any] = {**ENHANCED, "color": COLOURS[2], "marker": "s", "ms": 3.5}
 """Style of one's own model among printed ones; its name is bold too."""
+WIDE = 24
+"""The most letters of a model's name in one line."""
 HATCH = "////"
 """Of the bars of one's own models."""
 
@@ -82,7 +85,9 @@ def ability_figure(
         look = (
             {**OWN, "label": "own"} if name in own else {**ENHANCED, "label": "as printed" if len(own) else "the model"}
         )
-        radar(place, row[list(abilities)], f"{name}\narea {row.area:,.0f}", look, look["color"])
+        radar(
+            place, row[list(abilities)], f"{textwrap.fill(str(name), WIDE)}\narea {row.area:,.0f}", look, look["color"]
+        )
         place.title.set_fontweight("bold" if name in own else "normal")
     _add_legend(fig, left, note)
     sides: Any = right.subgridspec(1, 2, wspace=0.05).subplots(sharey=True)
@@ -94,7 +99,7 @@ def ability_figure(
 def ranking(areas: Axes, rates: Axes, table: pd.DataFrame, own: Collection[str] = ()) -> None:
     """Area as bars and win rate as dots, one row per model, the first on top. An asterisk marks different ranks of the two.
 
-    The bars of the rows named in `own` are hatched.
+    The rows named in `own` have another colour, and their bars are hatched.
     """
     rows = range(len(table))
     ranks = table[["area", "win_rate"]].rank(ascending=False)
@@ -102,14 +107,15 @@ def ranking(areas: Axes, rates: Axes, table: pd.DataFrame, own: Collection[str] 
     bars = areas.barh(rows, table.area / 1000, color="#9ecae1", edgecolor="black", lw=0.6, height=0.62)
     for row, value in zip(rows, table.area / 1000, strict=True):
         areas.text(value, row, f" {value:.1f}", va="center", fontsize=8)
-    areas.set_yticks(rows, [f"{name} *" if moved[name] else str(name) for name in table.index])
+    areas.set_yticks(rows, [textwrap.fill(str(name), WIDE) + (" *" if moved[name] else "") for name in table.index])
     for bar, label, name in zip(bars, areas.get_yticklabels(), table.index, strict=True):
         if name in own:
             bar.set(facecolor=OWN["color"], hatch=HATCH)
             label.set_fontweight("bold")
     areas.set_xlim(0, 1.28 * table.area.max() / 1000)
     areas.set_xlabel("radar area (thousands)")
-    rates.plot(table.win_rate, rows, ls="", **DIAMOND)
+    for row, (name, value) in enumerate(table.win_rate.items()):
+        rates.plot(value, row, **DIAMOND | {"color": (OWN if name in own else ENHANCED)["color"]})
     for row, value in zip(rows, table.win_rate, strict=True):
         rates.annotate(f"{value:.1f}", (value, row), (7, 0), textcoords="offset points", va="center", fontsize=8)
     rates.set_xlim(0, 100)
@@ -145,7 +151,7 @@ def pair_figure(
             rate = f"{row.win_rate:.1f} to {other.win_rate:.1f}"
             look, whose = (OWN, ", own") if name in own else (ENHANCED, "")
             radar(place, other[list(abilities)], "", {**look, "zorder": 3, "label": f"with beliefs (+PGM){whose}"})
-        title = f"{name}\narea {area}\nwin rate {rate}"
+        title = f"{textwrap.fill(str(name), WIDE)}\narea {area}\nwin rate {rate}"
         radar(place, row[list(abilities)], title, {**VANILLA, "label": "without beliefs"}, "#999999")
         place.title.set_fontweight("bold" if name in own else "normal")
     _add_legend(fig, whole, note)
