@@ -5,7 +5,7 @@ import ast
 import nbformat
 import pytest
 
-from agon import ROOT
+from agon import ROOT, AgonError
 from agon.report.caveats import show_caveats
 from agon.turns import read, read_games, write, write_games
 
@@ -73,6 +73,26 @@ def test_moves_of_a_single_game_leave_the_other_out(tmp_path):
 def test_own_models_are_in_the_findings(tmp_path):
     said = executed("counterfactual_play", tmp_path, compare=f"{SMOKE}/pocket.parquet", opponents=["tft"])
     assert "smollm2_even zs_constrained (own), pd, default: " in said and "(recorded models: " in said
+
+
+@pytest.mark.parametrize(
+    ("page", "other", "fault"),
+    [
+        ("counterfactual_live", "magic_standin", "take turns of the counterfactual games"),
+        ("magic_live", "standin_turns", "take turns of MAgIC's games"),
+        ("magic_live", "tradecraft/turns", "take turns of MAgIC's games"),
+        ("tradecraft_live", "standin_turns", "no matches of TradeCraft between two models"),
+    ],
+)
+def test_turns_of_another_paper_are_refused(tmp_path, page, other, fault):
+    with pytest.raises(AgonError, match=fault):
+        executed(page, tmp_path, turns_path=f"{SMOKE}/{other}.parquet")
+
+
+def test_trades_without_ratings_leave_their_figures_out(tmp_path):
+    turns = f"{SMOKE}/tradecraft/turns.parquet"  # of models, whose panels need ratings
+    said = executed("tradecraft_live", tmp_path, turns_path=turns, ratings_path="")
+    assert "0 of them scored by nobody" in said and not any("4a" in name for name in drawn(tmp_path))
 
 
 @pytest.mark.parametrize("game", ["pd", "rps"])

@@ -21,7 +21,7 @@ from project import Project
 
 from agon import ROOT, AgonError
 from agon.cli import agon, main
-from agon.conf import configuration
+from agon.conf import configuration, names
 from agon.paths import write_file
 from agon.turns import read, validated
 
@@ -97,6 +97,38 @@ def test_a_misspelt_override_offers_the_nearest(capfd):
 
 def test_a_misspelt_nested_override_offers_the_nearest(capfd):
     assert "did you mean experiment.repetitions?" in failed(capfd, "plan", "experiment.repetition=3")
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("game=pd", "conf/game has files that an experiment names"),
+        ("hydra.foo=1", "Hydra has no setting 'hydra.foo': --cfg hydra prints all"),
+        ("experiment={a: 1}", "experiment takes the name of one file in conf/experiment"),
+        ("scripted", "did you mean experiment=scripted?"),
+    ],
+)
+def test_a_word_that_is_no_setting_says_what_to_write(word, said, capfd):
+    assert said in failed(capfd, "plan", word)
+
+
+def test_every_experiment_takes_a_prompt_set():
+    for name in names("experiment"):
+        composed = configuration([f"experiment={name}", "experiment.prompts=as_printed"])["experiment"]
+        assert composed["prompts"] == "as_printed", name
+
+
+def test_a_changed_experiment_replaces_no_table_of_a_stage(project):
+    project.experiment("staged", 1, seats=(("grim",), ("uniform",)))
+    (project.folder / "dvc.lock").write_text("outs:\n- path: transcripts/staged.parquet\n")
+    words = "play experiment=staged"
+    assert told(project, words)[0][0] == 0
+    table = (project.folder / "transcripts/staged.parquet").read_bytes()
+    [refused] = told(project, f"{words} experiment.repetitions=2")
+    assert refused[:2] == [1, ""] and "name another place with out=" in refused[2]
+    assert (project.folder / "transcripts/staged.parquet").read_bytes() == table
+    assert told(project, f"{words} experiment.repetitions=2 out=two.parquet")[0][0] == 0
+    (project.folder / "dvc.lock").unlink()
 
 
 def test_an_override_that_is_none_says_so(capfd):
@@ -228,6 +260,7 @@ def test_unknown_words_are_one_line_that_offers_the_nearest(capfd):
     for words, said in {
         ("paly",): "there is no command 'paly': did you mean play?",
         ("plan", "--colour"): "plan has settings: write colour=VALUE in the place of --colour",
+        ("plan", "--repetitions"): "write experiment.repetitions=VALUE in the place of --repetitions",
         ("make-settings", "--keeep=3"): "No such option '--keeep'.",
         ("make-settings", "--keep=0"): "'--keep': 0 is not in the range x>=1. (agon make-settings --help)",
         ("make-settings", "other"): "unexpected extra argument (other)",
@@ -586,7 +619,7 @@ def test_playing_what_nobody_recorded_says_how_and_for_how_much(project, said):
     code, out, errors = said["play experiment=unplayed"]
     assert code == 1 and out == "" and not (project.folder / "transcripts/unplayed.parquet").exists()
     assert re.fullmatch(
-        r"agon: no recorded answer of quick for \w+/\d/0.0.0: `dvc pull data.dvc` fetches what was recorded; "
+        r"agon: no recorded answer of quick for \w+/\d/0.0.0: "  # nothing is pinned here, so nothing can be pulled
         r"python -m agon record experiment=unplayed would record what is missing, for about [\d,]+ calls, 0.00 USD \(.*\)"
         r"; partial=true plays what is whole\n",
         errors,
@@ -613,19 +646,23 @@ def test_recording_what_asks_no_model_says_what_to_do_instead(said):
 def test_an_unknown_price_forbids_a_budget_in_money(said):
     plan, money, tokens = (said[command] for command in REFUSED[-3:])
     assert re.search(r"^priceless .* unknown ", plan[1], re.MULTILINE)
-    assert "; no price in conf/model/priceless.yaml\n" in plan[1]
+    assert "; no price in conf/model/priceless.yaml: write it there, or limit `record` by budget.tokens\n" in plan[1]
     assert "; without the cost of priceless: conf/model does not say its price" in plan[1]
     assert money[0] == 1 and money[2].startswith("agon: model priceless: budget.usd needs its price")
     assert tokens[0] == 3 and "budget.tokens=3000" in tokens[1] and "answers of unknown price" in tokens[1]
 
 
-def test_a_missing_key_is_one_line_and_no_call(project):
+def test_all_missing_keys_are_one_line_and_no_call(project):
     project.model("http://127.0.0.1:9", key="A_KEY_THAT_NOBODY_SET")
-    project.experiment("keyless", 4)
+    project.model("http://127.0.0.1:9", "other", key="ANOTHER_KEY", model="other")
+    one = {"games": ["pd"], "models": ["server", "other"], "seats": [["zs"], ["uniform"]]}
+    project.conf("experiment", "keyless", name="keyless", repetitions=4, pairings=[one])
     [(code, out, errors)] = told(project, "record experiment=keyless")
-    assert (code, out) == (1, "") and re.fullmatch(
-        r"agon: model server: .* A_KEY_THAT_NOBODY_SET.* is not set\n", errors
+    of_server, of_other = (
+        f"the environment variable {key}, for its key, is not set (for {name})"
+        for key, name in (("A_KEY_THAT_NOBODY_SET", "server"), ("ANOTHER_KEY", "other"))
     )
+    assert (code, out, errors) == (1, "", f"agon: nothing was asked: {of_server}; {of_other}\n")
     assert not project.recordings("keyless").exists()
 
 

@@ -53,6 +53,15 @@ def test_a_radar_is_closed_and_names_its_axes():
     assert all(name in texts(made) for name in ("Judge.", "Self-aw.", "trust", "area 9,000"))
 
 
+def test_an_own_model_looks_unlike_the_printed_ones():
+    made = radar.ability_figure(TABLE, NAMES, "t", own=["B"])
+    printed, own = (axes.get_lines()[-1] for axes in made.axes[:2])
+    assert printed.get_color() != own.get_color() and printed.get_marker() != own.get_marker()
+    assert [axes.title.get_fontweight() for axes in made.axes[:2]] == ["normal", "bold"]
+    assert [bar.get_hatch() for bar in made.axes[2].patches] == [None, radar.HATCH]
+    assert {"own", "as printed"} <= {text.get_text() for text in made.legends[0].get_texts()}
+
+
 def test_a_model_ranked_otherwise_by_win_rate_is_marked():
     assert "A *" in texts(drawn()["abilities"]) and "B *" in texts(drawn()["abilities"])
     assert "*" not in texts(radar.ability_figure(TABLE.assign(win_rate=[63.0, 62.0]), NAMES, "t"))

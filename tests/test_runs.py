@@ -43,7 +43,7 @@ def project(tmp_path_factory):
     cells[0].metadata["tags"] = ["parameters"]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), copy.folder / "notebooks/mine.ipynb")
     run = copy.run("notebook", "mine")
-    assert (run.returncode, run.stdout) == (0, "reports/mine.ipynb\n"), run
+    assert (run.returncode, run.stdout) == (0, "reports/mine.html\n"), run
     return copy
 
 
@@ -56,7 +56,7 @@ def test_one_file_is_a_notebook(project):
 def test_a_run_has_a_name_and_overwrites_nothing(project):
     report, folder = files(project.folder), project.folder / "runs/a-run"
     run = project.run("notebook", "mine", "n=2", "--run=a-run")
-    assert (run.returncode, run.stdout) == (0, "runs/a-run/reports/mine.ipynb\n"), run
+    assert (run.returncode, run.stdout) == (0, "runs/a-run/reports/mine.html\n"), run
     made = {str(path.relative_to(folder)) for path in files(folder)}
     assert made == {"reports/mine.ipynb", "reports/mine.html", "results/notebooks/mine/tables/of_2.csv"}
     assert report.items() <= files(project.folder).items()

@@ -139,6 +139,8 @@ def test_what_there_is_is_listed_with_a_line_each(kind, capsys):
     assert all(len(line.split()) > 1 for line in lines), lines
     if kind == "metrics":
         assert lines[-1].startswith("One of your own: METRICS and measured()") and "name-a-metric.md" in lines[-1]
+    if kind == "agents":
+        assert "experiment.prompts=SET: ours, as_played, as_printed" in lines[-1]
     if kind == "games":
         assert [line.split()[0] for line in lines] == sorted(path.stem for path in (ROOT / "conf/game").glob("*.yaml"))
 

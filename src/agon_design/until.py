@@ -17,12 +17,14 @@ from agon.conf import id_name, suggest
 from agon.errors import AgonError
 from agon.games.tables import games_table
 from agon.models import Halted, Model
+from agon.models.base import require_callable
 from agon.models.ledger import Ledger, Replayed
 from agon.models.recording import Recording
 from agon.plan import Match
 from agon.play import Trajectory, play_at_once
 from agon.play import turns_table as turns_of
 from agon.record import record
+from agon.record.estimate import estimates
 from agon.scores import all_metrics, scores
 from agon_design.power import sides
 from agon_design.prereg import Until, condition_now
@@ -147,7 +149,10 @@ async def record_until(
     apart = np.zeros(0)
     for at in range(0, len(planned), AHEAD):
         group = planned[at : at + AHEAD]
-        if halted := await record([match for block in group for match, _ in block], ledger, concurrency):
+        matches = [match for block in group for match, _ in block]
+        rows = estimates(matches, ledger.models, recording)
+        require_callable({row.model: ledger.models[row.model] for row in rows if row.questions})
+        if halted := await record(matches, ledger, concurrency):
             return answer(apart, until), halted
         apart = np.concatenate([apart, differences(group, until, recorded)])
         say(answer(apart, until))

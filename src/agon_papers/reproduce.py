@@ -58,7 +58,9 @@ def reproduce(paper: str, words: Sequence[str]) -> int:
         )
     if first in paths and (unused := [*(["prompts"] if prompts else []), *settings]):
         raise AgonError(f"{unused[0]} has no effect on {first}={paths[first]}: these matches are played already")
-    name = "-".join(filter(None, [model or Path(paths[first]).stem, prompts]))
+    one, *others = model.split(",")
+    name = "-".join(filter(None, [one or Path(paths[first]).stem, *others[:3], prompts]))
+    name += f"-and-{len(others) - 3}-more" * (len(others) > 3)
     run = f"{paper}-{re.sub(r'[^a-zA-Z0-9_.-]+', '-', name).strip('-.')}"
     overrides = [f"{name}={value}" for name, value in settings.items()]
     of_the_model = [f"experiment.models=[{model}]", *([f"experiment.prompts={prompts}"] if prompts else [])]

@@ -943,7 +943,8 @@ def planned(**changes):
 
 
 def test_conf_has_it_in_words_and_in_numbers():
-    assert settings_of("agent", "beliefs") | {"form": "matrix"} == settings_of("agent", "beliefs_matrix")
+    numbers = {"form": "matrix", "answer_tokens": settings_of("agent", "beliefs_matrix")["answer_tokens"]}
+    assert settings_of("agent", "beliefs") | numbers == settings_of("agent", "beliefs_matrix")
     assert planned().seats[0].model == "standin" and load("agent", "beliefs").keywords["semantics"] == "strict"
 
 
@@ -998,6 +999,13 @@ READ |= {
     for name, case in OF_MAGIC.items()
 }
 """What is asked -> game, changes of the game, settings."""
+
+
+def test_the_expected_length_of_a_belief_is_that_of_its_prompt_set():
+    for prompts, expected in (("as_printed", 230), ("ours", 80), ("as_played", 80)):
+        player = partial(THINKS, agent=partial(LLM, prompts=prompts), answer_tokens={"ours": 80, "as_printed": 230})
+        _, models = run(prisoners(rounds=2), 0, player=player)
+        assert {request.expected for request in models[0].asked if "beliefs" in request.sample} == {expected}
 
 
 def test_an_analysis_in_text_is_seen_again_with_its_reasons():

@@ -23,6 +23,13 @@ def test_two_models_have_one_file_without_commas(commands):
     assert f"turns_path={play[-1][4:]}" in page and "tradecraft-mine-gpt_4o" in page
 
 
+def test_many_models_have_a_name_that_a_folder_can_have(commands):
+    models = [f"claude_3_7_sonnet_thinking_{number}" for number in range(8)]
+    assert main(["reproduce", "counterfactual", f"model={','.join(models)}"]) == 0
+    run = commands[-1][commands[-1].index("--run") + 1]
+    assert run == f"counterfactual-{'-'.join(models[:4])}-and-4-more" and len(run) < 150
+
+
 def test_another_prompt_set_has_files_of_its_own(commands):
     assert main(["reproduce", "magic", "model=mine", "prompts=ours", "partial=true"]) == 0
     play, page = commands

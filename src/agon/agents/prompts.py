@@ -7,7 +7,7 @@ family's own file is then called ours/FILE.
 import functools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -97,6 +97,8 @@ class Prompts(Template):
         if self.keeps:
             self.text += f"\n{self.keeps.text}"
         self._systems: dict[Observation, str] = {}
+        self._latest: tuple[Observation | None, int, str] = None, 0, ""
+        """The latest text of `turn`, with its values. Several drafts of one decision ask for the same."""
         self.asides: Sequence[str] = self._macros.get("asides", ())
         """Phases whose questions leave the conversation once they are answered. They must change nothing."""
 
@@ -114,7 +116,11 @@ class Prompts(Template):
 
     def turn(self, view: Observation, since: int) -> str:
         """The news since event `since` of the view's past, and the question."""
-        return self.render("turn", view, since)
+        latest, before, text = self._latest
+        if latest is not view or before != since:
+            text = self.render("turn", view, since)
+            self._latest = view, since, text
+        return text
 
     def again(self, fault: str, view: Observation) -> str:
         """The question once more, with the fault of the last answer."""
@@ -139,6 +145,15 @@ def prompt_sets(folders: Sequence[Path]) -> list[str]:
     """
     paths = chain.from_iterable((folder / SETS).glob("*") for folder in folders)
     return [OURS, *sorted({path.name for path in paths if path.is_dir() and re.fullmatch(r"\w+", path.name)} - {OURS})]
+
+
+def answer_tokens_of(answer_tokens: int | Mapping[str, int], prompt_set: str) -> int:
+    """The expected tokens of an answer, from one number or from numbers by prompt set. A set without a number has that of `ours`."""
+    if isinstance(answer_tokens, int):
+        return answer_tokens
+    if OURS not in answer_tokens:
+        raise ValueError(f"answer_tokens has no number for the prompt set {OURS}")
+    return answer_tokens.get(prompt_set, answer_tokens[OURS])
 
 
 def template_of(game: Any, folder: str | None = None, prompt_set: str = OURS) -> Source:

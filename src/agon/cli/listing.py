@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import click
 
 from agon.errors import AgonError, visible
-from agon.paths import GAMES_SUFFIX, display_path, input_files, read_text_file
+from agon.paths import CODE, GAMES_SUFFIX, display_path, input_files, read_text_file
 
 
 def _kinds(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
@@ -29,11 +29,24 @@ def list_(kinds: Sequence[str]) -> None:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             click.echo(visible("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()))
+        if kind == "agents":
+            click.echo(
+                f"Prompt sets of agents that ask models, experiment.prompts=SET: {', '.join(_prompt_sets())} "
+                "(docs/how-to/choose-the-prompts.md)"
+            )
         if kind == "metrics":
             click.echo(
                 "One of your own: METRICS and measured() in a module that `packages` in conf/config.yaml names "
                 "(docs/how-to/name-a-metric.md)"
             )
+
+
+def _prompt_sets() -> list[str]:
+    """The prompt sets of all families."""
+    from agon.agents.prompts import prompt_sets
+    from agon.conf import find_families
+
+    return prompt_sets([*CODE.glob("games/*/"), *find_families()])
 
 
 def listed(kind: str) -> list[tuple[str, ...]]:

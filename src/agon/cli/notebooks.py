@@ -31,6 +31,7 @@ def new(name: str, path: str, model: str) -> None:
     agon new study NAME makes studies/NAME, with conf, a metric, a notebook and stages of its own.
     They ask a small model, which `make pocket` in agon's folder installs; --model standin needs nothing.
     """
+    from agon.conf import load
     from agon.study import make_study
 
     folder, here = make_study(name, model, path), Path.cwd()
@@ -41,6 +42,8 @@ def new(name: str, path: str, model: str) -> None:
     place = folder.relative_to(here) if folder.is_relative_to(here) else folder
     lines = [f"cd {shlex.quote(str(place))}", *first, f"agon record   # asks {model}", "dvc repro     # makes the page"]
     click.echo("\n  ".join([f"{place} is made; what is in it, its README.md says. Now:", *lines]))
+    if obstacle := load("model", model).obstacle:
+        click.echo(f"note: {model} cannot be asked yet: {obstacle}; or take --model standin, which needs nothing")
 
 
 @click.command()
@@ -78,7 +81,7 @@ def notebook(name: str, parameters: Sequence[str], run: str | None, force: bool)
     changes = [in_project(settings["out"]) / part for part in execution.PARTS] if again and "out" in settings else []
     with set_aside([folder] if run and not folder.exists() else changes):
         page = execution.run(name, settings, folder)
-    click.echo(display_path(page))
+    click.echo(display_path(page.with_suffix(".html")))
 
 
 @contextmanager

@@ -142,10 +142,17 @@ def _require_options(verb: click.Command, words: Sequence[str]) -> None:
     for word in words:
         name, equals, value = word.partition("=")
         if isinstance(verb, Job) and name.startswith("--") and name[2:] not in {*options, "help", ""}:
-            raise click.UsageError(f"{verb.name} has settings: write {name[2:]}=VALUE in the place of {name}")
+            raise click.UsageError(f"{verb.name} has settings: write {_setting(name[2:])}=VALUE in the place of {name}")
         if equals and name in options:
             correct = f"--{name}" if options[name].is_flag else f"--{name} {shlex.quote(value)}"
             raise click.UsageError(f"{verb.name} has options: write {correct} in the place of {word}")
+
+
+def _setting(name: str) -> str:
+    """The setting of a name: experiment.repetitions for `repetitions`; another name stays."""
+    from agon.plan.experiment import Experiment
+
+    return f"experiment.{name}" if name in Experiment.__struct_fields__ else name
 
 
 @click.group(

@@ -115,6 +115,20 @@ def turns_file(settings: Settings, name: str) -> Path:
     return out
 
 
+def require_own_file(settings: Settings, out: Path) -> None:
+    """Raises AgonError if a changed experiment would replace a table that a stage of dvc.yaml has made, and no `out` is set."""
+    from hydra.core.hydra_config import HydraConfig
+
+    changes = [word for word in HydraConfig.get().overrides.task if word.lstrip("+~").startswith("experiment.")]
+    lock = ROOT / "dvc.lock"
+    if settings["out"] or settings["force"] or not changes or not (out.exists() and lock.is_file()):
+        return
+    if f"path: {out.relative_to(ROOT).as_posix()}\n" in lock.read_text(encoding="utf-8"):
+        raise AgonError(
+            f"{display_path(out)} belongs to a stage of dvc.yaml, which plays without {changes[0]}: {OTHER}"
+        )
+
+
 def own_folder(out: str, names: Collection[str], force: bool) -> Path:
     """The output folder: a new one, or one with files of `names` alone. Raises AgonError otherwise, unless `force`."""
     path = outside_data(out)

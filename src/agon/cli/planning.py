@@ -57,16 +57,17 @@ def plan(settings: Settings) -> None:
             price = "unknown" if usd is None else number_of(usd, ",.2f")
             number, time = f"{estimate.matches:,}" if place == 1 else "", clock(estimate.seconds[place])
             click.echo(f"{line:{width}} {number:>9} {calls:>9} {tokens_in:>14} {tokens_out:>14} {price:>12} {time:>9}")
-        day = models[estimate.model].priced
-        priced = "no price" if estimate.usd is None else f"price as of {day}" if day else ""
+        day, file = models[estimate.model].priced, f"conf/model/{estimate.model}.yaml"
+        if estimate.usd is None:
+            priced = f"; no price in {file}: write it there, or limit `record` by budget.tokens"
+        else:
+            priced = f"; price as of {day} in {file}" if day else ""
         bounds = (
             f"; {estimate.calls.low:,.0f} calls at least, {number_of(estimate.calls.high)} at most"
             if is_measured
             else ""
         )
-        click.echo(
-            f"  {estimate.basis}{bounds}" + (f"; {priced} in conf/model/{estimate.model}.yaml" if priced else "")
-        )
+        click.echo(f"  {estimate.basis}{bounds}{priced}")
     click.echo(bill_of(rows))
     if entry_points(group="agon.verbs", name="power"):
         click.echo(

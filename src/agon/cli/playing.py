@@ -20,6 +20,7 @@ from agon.cli.places import (
     lock_of,
     outside_data,
     own_folder,
+    require_own_file,
     same_words,
     transcript_of,
     turns_file,
@@ -56,6 +57,7 @@ def play(settings: Settings) -> None:
 
     name, matches, models, recording = experiment_of(settings)
     out = turns_file(settings, name)
+    require_own_file(settings, out)
     incomplete: list[Match] | None = [] if settings["partial"] else None
     replayed = {
         model_name: Replayed(model_name, model.identity, recording, model.room) for model_name, model in models.items()
@@ -73,8 +75,9 @@ def play(settings: Settings) -> None:
             except Unrecorded as error:
                 why = explain_cache_miss(matches, models, recording)
                 price = bill_of(estimates(matches, models, recording, Habits(ROOT / "data/recordings")))
+                pull = "`dvc pull data.dvc` fetches what was recorded; " * _may_be_pulled(recording.path)
                 raise AgonError(
-                    f"{error}: {why and f'{why}; '}`dvc pull data.dvc` fetches what was recorded; "
+                    f"{error}: {why and f'{why}; '}{pull}"
                     f"{f'python -m agon record {same_words()}'.rstrip()} would record what is missing, for {price}"
                     + ("; partial=true plays what is whole" if incomplete is None else "")
                 ) from None
@@ -92,6 +95,11 @@ def play(settings: Settings) -> None:
         _print_incomplete(incomplete, matches)
     complete = len(matches) - len(incomplete or ())
     click.echo(f"{display_path(out)}: {count(complete, 'match')}, {count(len(turns), 'turn')}{_describe_void(turns)}")
+
+
+def _may_be_pulled(recording: Path) -> bool:
+    """Whether the project's data are pinned, and the recording is not there, so that it may be among them."""
+    return (ROOT / "data.dvc").is_file() and not recording.is_file()
 
 
 def _describe_void(turns: DataFrame) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from agon.plan import Match
 
 T = TypeVar("T")
+PAGE_SETTINGS = {"experiment", "experiment.models", "experiment.prompts"}
+"""Settings that `agon reproduce` has words of its own for."""
 
 
 def record(settings: Settings) -> int:
@@ -34,6 +37,7 @@ def record(settings: Settings) -> int:
     """
     import asyncio
 
+    from agon.models.base import require_callable
     from agon.models.batch import Journal, use_batches
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget, Unreadable
@@ -61,6 +65,7 @@ def record(settings: Settings) -> int:
         if settings["batch"]:
             models = use_batches(models, journal, click.echo)
         rows = estimates(asking, models, recording, Habits(ROOT / "data/recordings"))
+        require_callable({row.model: models[row.model] for row in rows if row.questions})
         expected = sum(estimate.questions for estimate in rows)
         with bar_of(min(expected, int(budget.most["calls"] or expected)), "question") as bar:
             ledger = Ledger(models, writer, budget, readable=settings["readable"])
@@ -103,12 +108,25 @@ def record(settings: Settings) -> int:
             again = "the same command goes on where it was"
         if cause := ledger.answers.cause:
             click.echo(f"why: {cause}")
+        if not budget.costs.answers and budget.costs.last not in reason:
+            reason += f"; no call was answered, the last: {budget.costs.last}"
         click.echo(f"stopped; {count(len(halted), 'match')} begun and not at the end: {visible(reason)}; {again}")
         return 3
     if cause := ledger.answers.cause:
         click.echo(f"note: {cause}")
-    click.echo(f"now: python -m agon play {same_words()}".rstrip())
+    click.echo(f"now: python -m agon {_next_words(settings['experiment'])}".rstrip())
     return 0
+
+
+def _next_words(experiment: Mapping[str, Any]) -> str:
+    """The command that goes on from a whole recording: a paper's pages, or a table of turns."""
+    words = shlex.split(same_words())
+    if not experiment.get("paper"):
+        return f"play {shlex.join(words)}"
+    others = [word for word in words if word.lstrip("+").partition("=")[0] not in PAGE_SETTINGS]
+    prompts = [word.lstrip("+").removeprefix("experiment.") for word in words if "experiment.prompts=" in word]
+    models = experiment["models"] if isinstance(experiment["models"], str) else ",".join(experiment["models"])
+    return f"reproduce {experiment['paper']} {shlex.join([f'model={models}', *prompts, *others])}"
 
 
 def describe_spending(recording: Recording, budget: Budget, said: str = "") -> str:

@@ -221,7 +221,9 @@ def explain_error(error: Exception, conf: Path = CONF) -> AgonError:
     if isinstance(error, OverrideParseException):
         name, _, value = error.override.partition("=")
         if not value:
-            return AgonError(f"{error.override!r:.200} sets nothing: write setting=value")
+            known = error.override in names("experiment", conf)
+            hint = f"did you mean experiment={error.override}?" if known else "write setting=value"
+            return AgonError(f"{error.override!r:.200} sets nothing: {hint}")
         return AgonError(
             f"{error.override!r:.200} cannot be read: where its value is one text, write {_quoted(name, value):.200}"
         )
@@ -230,7 +232,7 @@ def explain_error(error: Exception, conf: Path = CONF) -> AgonError:
         hint = suggest_file(group, name, conf) if group else "mend `defaults`"
         return AgonError(f"there is no {group or 'file'} {name!r} in conf/{group}: {hint}")
     if unknown := re.match(r"Could not override '([^']*)'", str(error)):
-        return AgonError(f"there is no setting {unknown[1][:80]!r} in conf/: {_nearest(unknown[1])}")
+        return AgonError(_explain_unknown(unknown[1], conf))
     if isinstance(error, RecursionError):
         return AgonError("its `defaults` go round in a circle: a file names itself, or one that names it")
     if duplicate := re.match(r"Multiple values for (\S+)\.|(\S+) appears more than once", str(error)):
@@ -249,9 +251,15 @@ def _quoted(name: str, value: str) -> str:
     return shlex.quote(f"{name}={mark}{text}{mark}")
 
 
-def _nearest(key: str) -> str:
-    settings = compose(PRIMARY)
-    return suggest(key[:80], _keys(settings), "--cfg job prints all")
+def _explain_unknown(key: str, conf: Path) -> str:
+    """What is wrong with a setting that there is not, and what to write."""
+    if key == "experiment":
+        return "experiment takes the name of one file in conf/experiment: agon list experiments"
+    if key.startswith("hydra."):
+        return f"Hydra has no setting {key[:80]!r}: --cfg hydra prints all"
+    if key.isidentifier() and any((folder / key).is_dir() for folder in (conf, MAIN)):
+        return f"conf/{key} has files that an experiment names: name one in a file of conf/experiment"
+    return f"there is no setting {key[:80]!r} in conf/: {suggest(key[:80], _keys(compose(PRIMARY)), '--cfg job prints all')}"
 
 
 def _keys(settings: Any, prefix: str = "") -> list[str]:

@@ -1,6 +1,7 @@
 """Figures of abilities: radars in small multiples, areas beside win rates, and ranges. PNG and SVG by `agon.figures.save`."""
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,13 @@ SHORT = {
 VANILLA: dict[str, Any] = {"color": "#777777", "ls": "--", "lw": 1.1}
 ENHANCED: dict[str, Any] = {"color": COLOURS[1], "ls": "-", "lw": 1.8, "marker": "o", "ms": 3}
 """Styles of two polygons in one radar: they differ in dash, marker and fill, not in colour alone."""
+
+OWN: dict[str, Any] = {**ENHANCED, "color": COLOURS[2], "marker": "s", "ms": 3.5}
+"""Style of one's own model among printed ones; its name is bold too."""
+WIDE = 24
+"""The most letters of a model's name in one line."""
+HATCH = "////"
+"""Of the bars of one's own models."""
 
 DIAMOND: dict[str, Any] = {"marker": "D", "ms": 6, "color": COLOURS[2], "mec": "black", "mew": 0.6}
 
@@ -61,36 +69,53 @@ def radar(axes: Axes, values: pd.Series, title: str, look: Mapping[str, Any], fi
 
 
 @styled
-def ability_figure(table: pd.DataFrame, abilities: Sequence[str], title: str, note: str = "") -> Figure:
-    """A radar for every row of `table` (abilities in percent; area, win_rate), and on the right their areas and win rates."""
+def ability_figure(
+    table: pd.DataFrame, abilities: Sequence[str], title: str, note: str = "", own: Collection[str] = ()
+) -> Figure:
+    """A radar for every row of `table` (abilities in percent; area, win_rate), and on the right their areas and win rates.
+
+    Rows named in `own` are one's own models, which have another colour, mark and hatch than the printed ones.
+    """
     fig = _empty_figure((13.6, 6.0), title)
     grid = fig.add_gridspec(1, 2, width_ratios=[4.5, 2], wspace=0.02)
     left, right = grid[0], grid[1]
     mean = table[list(abilities)].mean()
     for place, (name, row) in zip(_places(fig, left, len(table), 4), table.iterrows(), strict=False):
         radar(place, mean, "", {"color": "#999999", "ls": ":", "lw": 1.2, "label": "mean of the models shown"})
-        radar(
-            place, row[list(abilities)], f"{name}\narea {row.area:,.0f}", {**ENHANCED, "label": "the model"}, COLOURS[1]
+        look = (
+            {**OWN, "label": "own"} if name in own else {**ENHANCED, "label": "as printed" if len(own) else "the model"}
         )
+        radar(
+            place, row[list(abilities)], f"{textwrap.fill(str(name), WIDE)}\narea {row.area:,.0f}", look, look["color"]
+        )
+        place.title.set_fontweight("bold" if name in own else "normal")
     _add_legend(fig, left, note)
     sides: Any = right.subgridspec(1, 2, wspace=0.05).subplots(sharey=True)
-    ranking(sides[0], sides[1], table)
+    ranking(sides[0], sides[1], table, own)
     return fig
 
 
 @styled
-def ranking(areas: Axes, rates: Axes, table: pd.DataFrame) -> None:
-    """Area as bars and win rate as dots, one row per model, the first on top. An asterisk marks different ranks of the two."""
+def ranking(areas: Axes, rates: Axes, table: pd.DataFrame, own: Collection[str] = ()) -> None:
+    """Area as bars and win rate as dots, one row per model, the first on top. An asterisk marks different ranks of the two.
+
+    The rows named in `own` have another colour, and their bars are hatched.
+    """
     rows = range(len(table))
     ranks = table[["area", "win_rate"]].rank(ascending=False)
     moved = ranks.area != ranks.win_rate
-    areas.barh(rows, table.area / 1000, color="#9ecae1", edgecolor="black", lw=0.6, height=0.62)
+    bars = areas.barh(rows, table.area / 1000, color="#9ecae1", edgecolor="black", lw=0.6, height=0.62)
     for row, value in zip(rows, table.area / 1000, strict=True):
         areas.text(value, row, f" {value:.1f}", va="center", fontsize=8)
-    areas.set_yticks(rows, [f"{name} *" if moved[name] else str(name) for name in table.index])
+    areas.set_yticks(rows, [textwrap.fill(str(name), WIDE) + (" *" if moved[name] else "") for name in table.index])
+    for bar, label, name in zip(bars, areas.get_yticklabels(), table.index, strict=True):
+        if name in own:
+            bar.set(facecolor=OWN["color"], hatch=HATCH)
+            label.set_fontweight("bold")
     areas.set_xlim(0, 1.28 * table.area.max() / 1000)
     areas.set_xlabel("radar area (thousands)")
-    rates.plot(table.win_rate, rows, ls="", **DIAMOND)
+    for row, (name, value) in enumerate(table.win_rate.items()):
+        rates.plot(value, row, **DIAMOND | {"color": (OWN if name in own else ENHANCED)["color"]})
     for row, value in zip(rows, table.win_rate, strict=True):
         rates.annotate(f"{value:.1f}", (value, row), (7, 0), textcoords="offset points", va="center", fontsize=8)
     rates.set_xlim(0, 100)
@@ -105,9 +130,17 @@ def ranking(areas: Axes, rates: Axes, table: pd.DataFrame) -> None:
 
 @styled
 def pair_figure(
-    before: pd.DataFrame, after: pd.DataFrame, abilities: Sequence[str], title: str, note: str = ""
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    abilities: Sequence[str],
+    title: str,
+    note: str = "",
+    own: Collection[str] = (),
 ) -> Figure:
-    """A radar for every row of `before`, and over it the same row of `after`, if any (both with area and win_rate)."""
+    """A radar for every row of `before`, and over it the same row of `after`, if any (both with area and win_rate).
+
+    `own`: as in `ability_figure`.
+    """
     fig = _empty_figure((12.5, 7.3), title)
     whole = fig.add_gridspec(1, 1)[0]
     for place, (name, row) in zip(_places(fig, whole, len(before), 4), before.iterrows(), strict=False):
@@ -116,9 +149,11 @@ def pair_figure(
             other = after.loc[name]
             area += f" to {other.area:,.0f} ({other.area / row.area - 1:+.0%})"
             rate = f"{row.win_rate:.1f} to {other.win_rate:.1f}"
-            radar(place, other[list(abilities)], "", {**ENHANCED, "zorder": 3, "label": "with beliefs (+PGM)"})
-        title = f"{name}\narea {area}\nwin rate {rate}"
+            look, whose = (OWN, ", own") if name in own else (ENHANCED, "")
+            radar(place, other[list(abilities)], "", {**look, "zorder": 3, "label": f"with beliefs (+PGM){whose}"})
+        title = f"{textwrap.fill(str(name), WIDE)}\narea {area}\nwin rate {rate}"
         radar(place, row[list(abilities)], title, {**VANILLA, "label": "without beliefs"}, "#999999")
+        place.title.set_fontweight("bold" if name in own else "normal")
     _add_legend(fig, whole, note)
     return fig
 
@@ -131,7 +166,7 @@ def range_figure(
     fig = _empty_figure((12.4, 4.9), f"{title}\nThe number is somewhere in its bar; the paper does not print where")
     for place, (name, (table, unit, limits)) in enumerate(panels.items(), start=1):
         ranges(fig.add_subplot(1, len(panels), place), table, name, unit, limits)
-    handles: list[Any] = [Patch(fc="white", ec="black", hatch="////"), Patch(fc="#9ecae1", ec="black")]
+    handles: list[Any] = [Patch(fc="white", ec="black", hatch=HATCH), Patch(fc="#9ecae1", ec="black")]
     names = ["without beliefs", "with beliefs (+PGM)"]
     if mark:
         handles.append(Line2D([], [], ls="", **DIAMOND))
@@ -149,7 +184,7 @@ def ranges(axes: Axes, table: pd.DataFrame, title: str, unit: str, limits: tuple
             axes.text(limits[0], row, "  no outcome fits the printed numbers", va="center", fontsize=8, color="#555555")
             continue
         looks: dict[str, Any] = (
-            {"color": "#9ecae1"} if one["model"].endswith("+PGM") else {"color": "white", "hatch": "////"}
+            {"color": "#9ecae1"} if one["model"].endswith("+PGM") else {"color": "white", "hatch": HATCH}
         )
         axes.barh(row, one["high"] - one["low"], left=one["low"], height=0.55, edgecolor="black", lw=0.7, **looks)
         axes.text(one["high"], row, f" {one['low']:{digits}} to {one['high']:{digits}}", va="center", fontsize=8)

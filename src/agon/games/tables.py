@@ -141,7 +141,7 @@ def seat_table(games: pd.DataFrame) -> pd.DataFrame:
         for game in games.itertuples(index=False)
         for seat, facts in enumerate(json.loads(game.facts))
     ]
-    return pd.DataFrame(rows, columns=SEATS)
+    return pd.DataFrame(rows, columns=SEATS).astype({"tested": bool})
 
 
 def _seat_row(game: Any, seat: int, facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -276,6 +277,11 @@ class Model(ABC):
         """Whether it can call tools."""
         return True
 
+    @property
+    def obstacle(self) -> str:
+        """Why no call can be made from here, such as a missing key. Empty if nothing is known before the first call."""
+        return ""
+
     @abstractmethod
     async def answer(self, request: Request) -> Answer:
         """Makes one try of a call. Raises CallFailed."""
@@ -334,6 +340,17 @@ def require_distinct(models: Mapping[str, Model]) -> None:
                 f"models {other} and {name} cannot be told apart: they have the same `model` and parameters, and would share "
                 "one recording; take one, or give one something of its own under parameters.extra"
             )
+
+
+def require_callable(models: Mapping[str, Model]) -> None:
+    """Raises AgonError if some of these models cannot be called from here. Its line names all obstacles."""
+    names = defaultdict[str, list[str]](list)
+    for name, model in models.items():
+        if obstacle := model.obstacle:
+            names[obstacle].append(name)
+    if names:
+        faults = "; ".join(f"{obstacle} (for {', '.join(of)})" for obstacle, of in names.items())
+        raise AgonError(f"nothing was asked: {faults}")
 
 
 def identity_of(model: str, parameters: Mapping[str, Any]) -> str:

@@ -167,6 +167,11 @@ class BatchModel(Model):
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     @property
+    def obstacle(self) -> str:
+        """That of the model without batches."""
+        return self.remote.obstacle
+
+    @property
     def identity(self) -> str:
         """The identity of the model without batches, so that recordings are the same."""
         return self._identity

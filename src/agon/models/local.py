@@ -87,6 +87,15 @@ class Local(OpenAI):
         """Whether it calls tools: `tools`."""
         return self.tools
 
+    @property
+    def obstacle(self) -> str:
+        """What is wrong with the installed packages or the weights."""
+        try:
+            self._weights_path()
+        except CallFailed as fault:
+            return str(fault)
+        return ""
+
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"_server": None, "base_url": None}  # a server stays with its process
 

@@ -269,14 +269,21 @@ class Remote(Model):
 
         return limited_client(kind, self.concurrency, self.most_bytes, self.by_proxy)
 
+    @property
+    def obstacle(self) -> str:
+        """What is wrong with the key."""
+        try:
+            self._secret()
+        except CallFailed as fault:
+            return str(fault)
+        return ""
+
     def _secret(self) -> str:
         if self.key is None:
             return "none"
         value = os.environ.get(self.key, "").strip()
         if not value:
-            raise CallFailed(
-                "key", f"the environment variable {self.key}, for the key of {self.model}, is not set", "stop"
-            )
+            raise CallFailed("key", f"the environment variable {self.key}, for its key, is not set", "stop")
         if not (value.isascii() and value.isprintable()) or " " in value:
             raise CallFailed("key", f"the environment variable {self.key} holds something that cannot be a key", "stop")
         return value

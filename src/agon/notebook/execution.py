@@ -144,7 +144,8 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
                 request_save_on_cell_execute=False,
             )
     except PapermillExecutionError as error:
-        message = f"{error.ename}: {_line(error.evalue) or _failing_line(error.traceback)}"
+        kind = "" if error.ename == AgonError.__name__ else f"{error.ename}: "
+        message = f"{kind}{_line(error.evalue) or _failing_line(error.traceback)}"
         raise AgonError(f"notebook {name}, cell {error.exec_count}: {message} (see {display_path(failed)})") from error
     except PapermillException as error:
         raise AgonError(f"notebook {name} did not run: {_line(error)}") from error

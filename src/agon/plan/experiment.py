@@ -88,6 +88,8 @@ class Experiment(msgspec.Struct, forbid_unknown_fields=True):
     """The prompt set of all agents that ask models (agon.agents.prompts); None: the one that each agent's file names."""
     sampling: str | None = None
     """A file in conf/sampling: parameters of every model, unless its own file says otherwise."""
+    paper: str | None = None
+    """The paper whose experiment it is: `agon reproduce PAPER` makes its pages for `models`. None: it is of no paper."""
 
     @property
     def meetings(self) -> list[Tournament | Pairing | Challenge]:

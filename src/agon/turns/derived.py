@@ -46,7 +46,7 @@ def endings(turns: pd.DataFrame) -> str:
     number = turns.ended.value_counts()
     parts = [f"{number[end]:,} {words}" for end, words in CUT.items() if number.get(end, 0)]
     if unknown := number.get("unknown", 0):
-        parts.append(f"of {unknown:,} it is not recorded whether the last answer was whole")
+        parts.append(f"{unknown:,} have no record of whether their last answer was whole")
     if not (asked := int(number.sum())):
         return "no model was asked"
     return f"of {asked:,} decisions of models {', '.join(parts) or 'none ended with an answer that was cut off'}"

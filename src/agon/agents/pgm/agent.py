@@ -18,7 +18,7 @@ The prompt sets as_printed and as_played have the paper's aims in either semanti
 agent sees the whole answers again (`answers`), not their lines alone (`written`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from agon.agents.base import Place, Reply, total_cost
 from agon.agents.llm import LLM, ask
 from agon.agents.pgm.minds import BeliefState, Semantics, mind_class, mind_of
-from agon.agents.prompts import OURS, Prompts, Template, beliefs_of, require_own_words
+from agon.agents.prompts import OURS, Prompts, Template, answer_tokens_of, beliefs_of, require_own_words
 from agon.agents.reads import AnswerFormat, format_of_beliefs
 from agon.agents.styles import SelfConsistency
 from agon.games import Dice, Observation
@@ -80,6 +80,7 @@ class Beliefs:
     Its answer has the format of the agent's decisions; where decisions are weighed it is constrained.
     Its questions come from the prompt set of the wrapped agent.
     `form` matrix: in games with a spy the model is asked for the belief matrix itself (the paper's ProPGM).
+    `answer_tokens`: expected tokens of an answer about beliefs, one number or numbers by prompt set. Only estimates use it.
     The turn's `detail` has the beliefs at the time of the answer. The turn's tokens and seconds include the thinking.
     """
 
@@ -95,7 +96,7 @@ class Beliefs:
         semantics: Semantics = "strict",
         attempts: int = 3,
         folder: str | None = None,
-        answer_tokens: int = 80,
+        answer_tokens: int | Mapping[str, int] = 80,
     ) -> None:
         if form not in ("text", "matrix"):
             raise ValueError(f"form is {form!r}; it must be text or matrix")
@@ -106,7 +107,7 @@ class Beliefs:
         self.place, self.agent = place, agent(place)
         self.llm = self.agent if isinstance(self.agent, LLM) else self.agent.agent
         self.form, self.semantics, self.attempts = form, semantics, attempts
-        self.folder, self.answer_tokens = folder, answer_tokens
+        self.folder, self.answer_tokens = folder, answer_tokens_of(answer_tokens, self.llm.prompts)
         self.mind: BeliefState | None = None
         self.asked = 0
         """Number of questions about beliefs so far."""
