@@ -324,8 +324,12 @@ async def ask(
         )
         if (
             report := getattr(model, "report_reading", None)
-        ) is not None:  # the model that records counts readable answers
-            await report(sample_request, answer, parsed.fault)
+        ) is not None:  # a model that records or rereads counts answers
+
+            def reread(rule: ReadingRule, answer: Answer = answer, whole: bool = whole) -> Any:
+                return reads.read(answer, view.legal, None, rule).action if whole else None
+
+            await report(sample_request, answer, parsed.fault, reread)
         messages = extend(messages, "assistant", parsed.text or NO_ANSWER, answer.opaque)
         if parsed.action is not None:
             reply = _reply(parsed.action, "", answers, len(answers), parsed.text, parsed.detail)

@@ -18,6 +18,7 @@ from agon.models.base import (
     Halted,
     Message,
     Model,
+    ReadingRule,
     Request,
     RunOver,
     TooLong,
@@ -319,7 +320,9 @@ class Live:
                 await sleep(self.model.pause * _pauses(key, attempt))
         raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {outcome}")
 
-    async def report_reading(self, request: Request, answer: Answer, fault: str) -> None:
+    async def report_reading(
+        self, request: Request, answer: Answer, fault: str, reread: Callable[[ReadingRule], Any]
+    ) -> None:
         """Counts an answer. `fault`: why the agent could not read it (empty: it could)."""
         await self.ledger.report_reading(self.name, request, answer, fault)
 
