@@ -313,7 +313,9 @@ class Offer(Space):
     def parse_marked(self, text: str) -> tuple[float, ...] | None:
         """The shares; a sign of a currency may stand beside each."""
         line = next(unmark(text)).replace("*", "")
-        shares = read_parts(line, [(name, lambda part: _share(without_currency(part))) for name in self.names], ",")
+        shares = read_parts(
+            line, [(name, lambda part: _share(without_currency(next(unmark(part))))) for name in self.names], ","
+        )
         return shares if shares in self else None
 
     def schema(self) -> Schema:

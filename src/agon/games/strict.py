@@ -42,7 +42,6 @@ _OPEN_ENDS = {
     *("b", "strong", "i", "em", "u", "p", "div", "span", "code", "pre"),
 }
 """Elements in which the move line may stand: they hold the answer, or only change how it looks."""
-_BEFORE = re.compile(r"(?:.*[.!?:)\u2026\u3002\uff1a])?(?:</?[A-Za-z][\w-]*>|[\W_])*")
 _FIRST = re.compile(r"[\W_]*[^\s/,;:(]+")
 _PAIRS = {mark: mark for mark in "\"'*_`"} | {
     "<": ">",
@@ -55,7 +54,11 @@ _PAIRS = {mark: mark for mark in "\"'*_`"} | {
 """Opening mark -> its closing mark."""
 _EMPHASIS = "*`"
 _BLANK = " \t\r\u200b\u200e\u200f\u2060\ufeff"
-_TAG_AT_END = re.compile(r"^(?:<[A-Za-z][\w-]*>)+|(?:(?:</[A-Za-z][\w-]*>)|\[/move\])+$", re.IGNORECASE)
+_OPENING = re.compile(r"<[A-Za-z][\w-]{0,40}>")
+_CLOSING = re.compile(r"</[A-Za-z][\w-]{0,40}>|\[/move\]", re.IGNORECASE)
+_ENDS_SENTENCE = frozenset(".!?:)\u2026\u3002\uff1a")
+PASSES = 8
+"""The most marks around an action, one inside the other, and the most full stops."""
 
 
 class MarkedSpace(Protocol):
@@ -89,14 +92,15 @@ def read_move(text: str, legal: MarkedSpace, skip_breaks: bool = False) -> Readi
     before, after = text[: tags[0].start()], text[tags[0].end() :]
     if element := _element_around(text, tags[0].start()):
         return Reading(None, f"the [move] tag stands inside {element}")
-    if _BEFORE.fullmatch(before[before.rfind("\n") + 1 :]) is None:
+    if (marks := _marks_before(before[before.rfind("\n") + 1 :])) is None:
         return Reading(None, "the [move] tag stands within a sentence")
     after = after.lstrip() if skip_breaks else after
     line = after.partition("\n")[0]
-    if (action := legal.parse_marked(line)) is not None:
+    if (action := legal.parse_marked(_joined(marks, line))) is not None:
         return Reading(action, "")
     explanation, rest = _explanation(after)
-    if explanation and (action := legal.parse_marked(rest.partition("\n")[0])) is not None:
+    rest = rest.partition("\n")[0]
+    if explanation and (action := legal.parse_marked(_joined(marks, rest))) is not None:
         return Reading(action, "", explanation)
     first = _FIRST.match(line)
     if first and legal.parse_marked(first[0]) is not None:
@@ -131,6 +135,26 @@ def _element_around(text: str, place: int) -> str:
     return ""
 
 
+def _marks_before(head: str) -> str | None:
+    """The marks between the last sentence in the beginning of a line and the tag. None: the tag stands within a sentence."""
+    for _ in range(PASSES):
+        bare = head.rstrip()
+        start = bare.rfind("<") if bare.endswith(">") else -1
+        if start < 0 or not _OPENING.fullmatch(bare[start:]):
+            break
+        head = bare[:start]
+    end = next((place for place in range(len(head), 0, -1) if head[place - 1].isalnum()), 0)
+    if end and not _ENDS_SENTENCE & {*head[end:]}:
+        return None
+    return "".join(letter for letter in head[end:] if letter in _PAIRS)[-PASSES:]
+
+
+def _joined(marks: str, line: str) -> str:
+    """The line with the marks that stand before its tag, if it ends with their closing marks."""
+    closing = "".join(_PAIRS[mark] for mark in reversed(marks))
+    return marks + line if marks and line.rstrip(_BLANK + ".").endswith(closing) else line
+
+
 def _explanation(text: str) -> tuple[str, str]:
     """The explanation in parentheses with which a text begins, and the rest. Empty where there is none, or where it is not closed."""
     text = text.lstrip(f"{_BLANK}{_EMPHASIS}:\u00a0")
@@ -145,25 +169,31 @@ def _explanation(text: str) -> tuple[str, str]:
 def unmark(text: str) -> Iterator[str]:
     """The text without marks around it that change no meaning, then also without the full stop at its end."""
     yield (plain := _without_marks(text))
-    while plain.endswith((".", "。")):
+    for _ in range(PASSES):
+        if not plain.endswith((".", "\u3002")):
+            return
         yield (plain := _without_marks(plain[:-1]))
 
 
 def _without_marks(text: str) -> str:
     """The text without blanks, a colon, emphasis, quotes, tags and code marks around it."""
     text = "".join(" " if category(letter) == "Zs" else letter for letter in text) if not text.isascii() else text
-    before = None
-    while text != before:
-        before = text
-        text = _TAG_AT_END.sub("", text.strip(_BLANK)).strip(_BLANK + _EMPHASIS)
+    for _ in range(PASSES):
+        before, text = text, text.strip(_BLANK + _EMPHASIS)
+        if opening := _OPENING.match(text):
+            text = text[opening.end() :]
+        start = max(text.rfind("<"), text.rfind("[")) if text.endswith((">", "]")) else -1
+        if start >= 0 and _CLOSING.fullmatch(text, start):
+            text = text[:start]
         text = text[1:] if text.startswith(": ") else text
         if (
             len(text) > 1
-            and _PAIRS.get(text[0]) == text[-1]
-            and text[0] not in text[1:-1]
-            and text[-1] not in text[1:-1]
+            and (end := _PAIRS.get(text[0])) == text[-1]
+            and not {text[0], end} & {*text.strip(text[0] + text[-1])}
         ):
             text = text[1:-1]
+        if text == before:
+            break
     return text
 
 
@@ -209,6 +239,6 @@ def _final_channel(text: str) -> str:
 def one_object(text: str) -> tuple[str, str]:
     """The JSON of an answer without thoughts and without one code fence around it, and what is wrong with its fences (empty: nothing)."""
     bare = strip_thoughts(text)
-    if fenced := _ONE_FENCE.fullmatch(bare):
+    if (fenced := _ONE_FENCE.fullmatch(bare)) and not _FENCE.search(fenced[2]):
         return fenced[2], ""
     return bare, "it must not have words or a second block beside its code fence" if _FENCE.search(bare) else ""
