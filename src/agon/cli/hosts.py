@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -41,15 +42,25 @@ def _place(model: Model) -> str:
 
 
 def _hides_another(name: str, model: Model) -> str:
-    """What the project's file of a model does otherwise than agon's file of that name. Empty: nothing, or there is only one."""
-    from agon.conf import load
+    """What the project's conf/model does otherwise than agon's own file of that name. Empty: nothing, or there is only one."""
+    from agon.conf import build
 
-    shipped = SHIPPED / "conf"
-    if ROOT == SHIPPED or not (shipped / f"model/{name}.yaml").is_file():
+    if ROOT == SHIPPED or not _shipped(name).is_file():
         return ""
-    own: Model = load("model", name, shipped)
+    own: Model = build(_shipped_settings(name))
     if (own.host, own.key_name) == (model.host, model.key_name):
         return ""
-    return (
-        f"this project's conf/model/{name}.yaml asks {_place(model)}; agon's own file of that name asks {_place(own)}"
-    )
+    return f"this project's conf/model asks {name} {_place(model)}; agon's own file of that name asks {_place(own)}"
+
+
+def _shipped(name: str) -> Path:
+    return SHIPPED / f"conf/model/{name}.yaml"
+
+
+def _shipped_settings(name: str) -> dict[str, Any]:
+    """The settings of agon's own file, with those that it builds upon. Hydra would take the project's files for these."""
+    from agon.conf import document
+
+    settings = document(_shipped(name))
+    bases = [_shipped_settings(base) for base in settings.pop("defaults", []) if base != "_self_"]
+    return {key: value for part in (*bases, settings) for key, value in part.items()}
