@@ -194,7 +194,9 @@ def test_a_run_whose_answers_cannot_be_read_stops_and_says_why_in_a_line(tmp_pat
     halted, recording = recorded(tmp_path, matches(40), {"standin": model}, readable=0.5)
     assert {type(each) for each in halted} == {Unreadable} and LEAST <= len(recording) <= LEAST + 8
     said = str(halted[0])
-    assert re.match(r"none of \d+ answers could be read as an action \(readable=0.5\), the last that could not: ", said)
+    assert re.match(
+        r"none of the first 30 answers of standin could be read as an action, the last that could not: ", said
+    )
     assert "`reads: constrained`" in said
     assert r"\x1b[2J I think that aaa" in said and "..." in said and "\n" not in said and len(said) < 400
     again, more = recorded(tmp_path, matches(40), {"standin": model}, readable=0.5)
@@ -214,9 +216,23 @@ def test_where_hardly_an_answer_can_be_read_that_is_the_cause():
     assert not tally.cause
 
 
-def test_without_a_wanted_share_nothing_stops_it(tmp_path):
-    halted, recording = recorded(tmp_path, matches(2), {"standin": Says(text="no")})
+def test_where_nothing_of_a_models_first_answers_is_read_it_stops_unless_told_otherwise(tmp_path):
+    halted, recording = recorded(tmp_path, matches(2), {"standin": Says(text="no", concurrency=1)})
+    assert {type(each) for each in halted} == {Unreadable} and LEAST <= len(recording) <= LEAST + 2
+    assert str(halted[0]).endswith("or go on all the same: readable=0")
+    halted, recording = recorded(tmp_path, matches(2), {"standin": Says(text="no")}, readable=0)
     assert halted == [] and len(recording) == 2 * ROUNDS * 5
+
+
+def test_one_answer_that_is_read_or_another_models_are_enough_to_go_on():
+    tally = AnswerTally()
+    for place in range(3 * LEAST):
+        tally.add("m/0.0", 1, "well", "" if place == LEAST - 1 else "no move line", True, model="mumbles")
+        assert tally.too_few is None
+    for _ in range(LEAST):
+        assert tally.too_few is None
+        tally.add("m/0.0", 1, "no", "no move line", True, model="silent")
+    assert "answers of silent could be read" in str(tally.too_few)
 
 
 def test_a_run_that_is_gone_on_with_counts_what_it_asks_now(tmp_path):

@@ -16,6 +16,7 @@ from agon.paths import ROOT, input_path
 from agon.plan import Match
 from agon.record.estimate import estimates
 from agon.record.habits import Habits
+from agon.record.load import Load
 from agon.turns import read, read_games
 from agon_design.power import Design, design, variances
 
@@ -109,11 +110,11 @@ def _recorded_variances(
 def _prices(matches: Sequence[Match], models: Mapping[str, Model]) -> tuple[pd.Series, pd.Series]:
     """What a match is expected to cost, by kind, and one of every kind, by model: US dollars, absent where a price is not known."""
     first = {match.config: match for match in reversed(matches)}
-    usd: dict[tuple[str, str], float | None] = {}
+    by_match: dict[tuple[str, str], tuple[Load, float | None]] = {}
     if models:
-        estimates([*first.values()], models, None, Habits(ROOT / "data/recordings"), usd)
+        estimates([*first.values()], models, None, Habits(ROOT / "data/recordings"), by_match)
     kinds = {match.id: kind for kind, match in first.items()}
-    rows = [(kinds[match], model, cost) for (match, model), cost in usd.items()]
+    rows = [(kinds[match], model, cost) for (match, model), (_, cost) in by_match.items()]
     costs = pd.DataFrame(rows, columns=["kind", "model", "usd"]).astype({"usd": float})
     by_kind, by_model = (
         costs.groupby(key).usd.agg(lambda costs_of_group: costs_of_group.sum(skipna=False)) for key in ("kind", "model")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import click
 
+from agon.cli.hosts import say_hosts
 from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
 from agon.cli.recording import FailureNotes, await_with_progress, describe_spending
 from agon.errors import AgonError, count, visible
@@ -46,11 +47,13 @@ def record_until(settings: Settings) -> int:
     if settings["batch"]:
         raise AgonError("record-until waits for matches, one after another: leave batch=true out")
     say_cautions(settings)
+    say_hosts(models, settings["other_hosts"])
     _warn_of_dependence(models)
     planned = until.blocks(matches, rule)
     Journal(recording.path.parent, recording.holds).require_none_waiting()
     budget, writer = Budget(**settings["budget"]), Writer(recording, lock_of(name))
-    ledger, failing = Ledger(models, writer, budget, readable=settings["readable"]), FailureNotes(budget.costs)
+    failing, rules = FailureNotes(budget.costs), {"readable": settings["readable"], "served": settings["served"]}
+    ledger = Ledger(models, writer, budget, say=lambda line: click.echo(visible(line), err=True), **rules)
     work = until.record_until(planned, rule, ledger, recording, settings["concurrency"], say=click.echo)
     try:
         answer, halted = asyncio.run(await_with_progress(work, failing.tell))

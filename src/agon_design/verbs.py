@@ -78,6 +78,7 @@ def compare(
     import pandas as pd
 
     from agon.conf import configuration
+    from agon.report.sources import answer_sources, explain_sources
     from agon.turns import read, read_games, write_table
     from agon_design.compare import compare as compared
     from agon_design.registered import check_comparison, exclude
@@ -102,6 +103,8 @@ def compare(
         raise AgonError(f"no match is left to compare: {'; '.join(left_out)}")
     comparison = compared(analysed, read_games(*paths), metric.split(","), by, within=keys, detect=detect, alike=alike)
     click.echo(str(comparison))
+    for source in answer_sources(table).itertuples():
+        click.echo(visible(explain_sources(source)))
     for line in check_comparison(table, comparison.pairs, by, keys, alike):
         click.echo(visible(line))
     if folder is not None:

@@ -146,7 +146,7 @@ class Table(People):
             recording = Recording(self.folder / "recordings" / self.id)
             writer = Writer(recording, self.folder / "locks" / f"{self.id}.lock")
             after.callback(writer.close)
-            self._ledger = ledger = Ledger(self.models, writer, self._budget(), self._store_spending)
+            self._ledger = ledger = Ledger(self.models, writer, self._budget(), self._store_spending, readable=0)
             answering = {name: Live(name, model, ledger) for name, model in self.models.items()}
         try:
             trajectory = await play_async(self.match, answering, moved=self._advance, so_far=self._trajectory)

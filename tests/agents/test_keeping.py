@@ -81,11 +81,11 @@ def test_where_no_answer_can_be_read_a_sign_stays_and_no_wrong_words():
 
 @pytest.mark.parametrize("rounds", [1, 2, 5])
 def test_the_last_rounds_stay(rounds):
-    model = Told(lambda request: f"round {request.view.round} {GOOD}")
+    model = Told(lambda request: f"round {request.view.round}: {GOOD}")
     replies, asked = asked_of(model, keeps={"rounds": rounds})
     for request in asked:
         now = request.view.round
-        said = [each.text.split()[1] for each in request.messages if each.role == "assistant"]
+        said = [each.text.split()[1].strip(":") for each in request.messages if each.role == "assistant"]
         assert said == [str(each) for each in range(max(1, now - rounds + 1), now)]
         assert in_order(request) and chained(request)
     assert replies[rounds].detail == {"left_out": 2} and replies[rounds - 1].detail is None
@@ -96,7 +96,7 @@ def test_what_leaves_is_summed_up_by_an_answer_like_any_other():
         return (
             f"summary {len(request.messages)}"
             if request.view.phase == "summary"
-            else f"round {request.view.round} {GOOD}"
+            else f"round {request.view.round}: {GOOD}"
         )
 
     replies, asked = asked_of(Told(say), keeps={"rounds": 3, "summary": 50})

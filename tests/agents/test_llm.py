@@ -53,7 +53,7 @@ def test_an_unreadable_answer_is_asked_again_with_what_was_wrong():
     faults = [request.messages[-1].text.partition(".")[0] for request in model.asked[1:]]
     assert faults == [
         "Your answer cannot be used: there is no [move] tag",
-        "Your answer cannot be used: after the tag there is no valid action",
+        "Your answer cannot be used: after [move] there is not one legal action and nothing else in its line",
         "Your answer cannot be used: there are 2 [move] tags",
     ]
     assert (turns.action[0], turns.valid[0], turns.attempts[0], turns.reply[0]) == ("defection", True, 4, GOOD)

@@ -300,10 +300,10 @@ ODD = ["{{ 7*7 }}", "{% for x in y %}", "{# gone #}", "<script>alert(1)</script>
 
 @pytest.mark.parametrize("text", ODD)
 def test_what_a_model_says_stays_as_it_is(text):
-    model = Told(in_turn(text, f"{text} [move] cooperation"))
+    model = Told(in_turn(text, f"{text}\n[move] cooperation"))
     at_the_table(seated(LLM, lambda view, dice: "defection", game=replace(PD, rounds=2)), model)
     said = [message.text for message in model.asked[-1].messages if message.role == "assistant"]
-    assert said == [text, f"{text} [move] cooperation"]
+    assert said == [text, f"{text}\n[move] cooperation"]
 
 
 @pytest.mark.parametrize("label", ODD)

@@ -121,7 +121,7 @@ def test_batches_record_what_live_play_records_at_half_the_price(kind, tmp_path)
 
     (live, batch), server = ran(both)
     assert live.halted == batch.halted == [] and live.lines() == batch.lines()
-    assert batch.turns(found, model(kind, "")).equals(live.turns(found, model(kind, "")))
+    assert batch.turns(found, model(kind, server.url)).equals(live.turns(found, model(kind, server.url)))
     assert batch.budget.costs.usd == pytest.approx(live.budget.costs.usd / 2)
     assert batch.budget.costs.calls == live.budget.costs.calls == sum(server.batches.paid.values())
     assert not (tmp_path / "batch" / FILE).exists()
@@ -357,9 +357,10 @@ def test_a_completed_batch_without_a_file_is_asked_again_then_ends(tmp_path):
 def test_without_batches_nothing_is_asked_that_is_in_batches_already(tmp_path, monkeypatch):
     monkeypatch.setattr(recording, "experiment_of", lambda settings: ("b", matches(1), {}, Recording(tmp_path)))
     monkeypatch.setattr(recording, "say_cautions", lambda settings: None)
+    monkeypatch.setattr(recording, "say_hosts", lambda *_: None)
     journal, given = (
         Journal(tmp_path, lambda key: False),
-        {"batch": False, "until": None},
+        {"batch": False, "until": None, "other_hosts": False},
     )
     journal.add(Batch("b", "one model", ["k", "l"]))
     journal.add(Batch("c", "another", ["m", "n"]))

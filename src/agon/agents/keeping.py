@@ -106,10 +106,10 @@ class BudgetedModel:
         """Whether answers come without waiting."""
         return self.model.instant
 
-    async def report_reading(self, request: Request, answer: Answer, fault: str) -> None:
-        """Tells the model that records what was wrong with an answer."""
+    async def report_reading(self, *reading: Any) -> None:
+        """Tells the model that records or rereads how an answer was read."""
         if (report := getattr(self.model, "report_reading", None)) is not None:
-            await report(request, answer, fault)
+            await report(*reading)
 
     async def answer(self, request: Request) -> Answer:
         """Asks the model. Raises TooLong where the conversation does not fit."""

@@ -18,13 +18,21 @@ from agon.agents.keeping import (
 )
 from agon.agents.prompts import OURS, Prompts, template_of
 from agon.agents.prompts import prompts as texts_from
-from agon.agents.reads import FREE, AnswerFormat, ParsedAnswer, Weighed, explain_refusal, reads_of
+from agon.agents.reads import (
+    FREE,
+    AnswerFormat,
+    ParsedAnswer,
+    Weighed,
+    explain_refusal,
+    reading_rule_of,
+    reads_of,
+)
 from agon.games import Dice, Observation
 from agon.games.base import Times
 from agon.games.pages import aids_as_text, check_aids
 from agon.games.spaces import Text
 from agon.models import Answer, Answering, CallFailed, Message, Request, TooLong, extend
-from agon.models.base import CUT
+from agon.models.base import CUT, ReadingRule
 from agon.registry import kind
 
 NO_ANSWER = "(no answer)"
@@ -68,12 +76,21 @@ class LLM:
     `reads`: the format of answers: free, constrained, called or weighed (agon.agents.reads).
     `cut_off`: how an answer counts that hit its limit of tokens or was held back by the provider (agon.models.base). void: it is
     no move, and the model is asked again. as_done: it is read as if it were complete.
+    `reading_rule`: which answers are read as an action. strict: those of agon.games.strict. as_done: those that the counterfactual
+    paper's code reads (agon.games.reading). Answers that are recorded already are read as they were then.
     """
 
     asks_model = True
     idle: ClassVar = {"answer_tokens", "folder"}
     """Settings that ids of matches leave out. `answer_tokens` serves estimates only; of `folder` the texts are hashed."""
-    usual: ClassVar = {"keeps": "everything", "overflow": "stop", "reads": "free", "cut_off": "void", "prompts": OURS}
+    usual: ClassVar = {
+        "keeps": "everything",
+        "overflow": "stop",
+        "reads": "free",
+        "reading_rule": "strict",
+        "cut_off": "void",
+        "prompts": OURS,
+    }
     """Settings that ids of matches leave out where they have these values."""
 
     def __init__(
@@ -91,6 +108,7 @@ class LLM:
         keeps: str | Mapping[str, Any] = "everything",
         overflow: Literal["stop", "cut"] = "stop",
         cut_off: CutOff = "void",
+        reading_rule: ReadingRule = "strict",
     ) -> None:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
@@ -100,6 +118,7 @@ class LLM:
             raise ValueError(f"on_invalid is {on_invalid!r}; it must be forfeit or random_legal")
         self.place, self.model = place, limit_context(place.model)
         self.keeps, self.overflow, self.cut_off = keeps_of(keeps), overflow_of(overflow), cut_off_of(cut_off)
+        self.reading_rule = reading_rule_of(reading_rule)
         self.style, self.attempts, self.on_invalid, self.folder = style, attempts, on_invalid, folder
         self.prompts = prompts
         self.answer_tokens, self.aids, self.reads = answer_tokens, tuple(aids), reads_of(reads)
@@ -177,7 +196,7 @@ class LLM:
             self.conversation(view), "user", texts.turn(view, self.since) + news + self.thoughts + instructions
         )
         sample = f"{self.place.match}/{self.place.seat}/{self.turns}.{number}"
-        request = Request(messages, sample, self.answer_tokens, view)
+        request = Request(messages, sample, self.answer_tokens, view, reading_rule=self.reading_rule)
         draft = await ask(
             *(
                 self.model,
@@ -271,7 +290,8 @@ async def ask(
 ) -> Draft:
     """Asks for an action. Names the fault and asks again where there is none, at most `attempts` times in all.
 
-    Each attempt is a sample of its own. An answer that was cut off is not read unless `cut_off` is as_done.
+    Each attempt is a sample of its own. An answer that was cut off is not read unless `cut_off` is as_done. A recorded answer is read
+    by the rule of its recording, a new one by that of the request.
     Without a readable action the reply's `fallback` has the last fault.
     A conversation that is too long restarts at the first index in `cuts` that makes it short enough.
     Raises Full where none does.
@@ -281,7 +301,9 @@ async def ask(
     while True:
         sample = f"{request.sample}.{len(answers)}"
         try:
-            sample_request = Request(messages, sample, request.expected, view, **fields)
+            sample_request = Request(
+                messages, sample, request.expected, view, reading_rule=request.reading_rule, **fields
+            )
             answer = await model.answer(sample_request)
         except TooLong as failure:
             place = next((place for place in cuts if place > cut), None)
@@ -296,14 +318,18 @@ async def ask(
         answers.append(answer)
         whole = answer.ended not in CUT or cut_off == "as_done"
         parsed = (
-            reads.read(answer, view.legal, dice)
+            reads.read(answer, view.legal, dice, answer.reading_rule or request.reading_rule)
             if whole
             else ParsedAnswer(answer.text, None, f"it was {CUT[answer.ended]}")
         )
         if (
             report := getattr(model, "report_reading", None)
-        ) is not None:  # the model that records counts readable answers
-            await report(sample_request, answer, parsed.fault)
+        ) is not None:  # a model that records or rereads counts answers
+
+            def reread(rule: ReadingRule, answer: Answer = answer, whole: bool = whole) -> Any:
+                return reads.read(answer, view.legal, None, rule).action if whole else None
+
+            await report(sample_request, answer, parsed.fault, reread)
         messages = extend(messages, "assistant", parsed.text or NO_ANSWER, answer.opaque)
         if parsed.action is not None:
             reply = _reply(parsed.action, "", answers, len(answers), parsed.text, parsed.detail)

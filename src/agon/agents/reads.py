@@ -6,7 +6,7 @@ An agent's setting `reads` names one: free, constrained, called or weighed. Or i
 from collections.abc import Sequence
 from math import exp, fsum
 from string import ascii_uppercase
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -26,7 +26,9 @@ from agon.games.schemas import (
     read_call,
 )
 from agon.games.spaces import Space
+from agon.games.strict import read_strictly
 from agon.models import Answer
+from agon.models.base import ReadingRule
 
 MOST_OPTIONS = {"words": 200, "letters": 20}
 """The most actions that can be weighed at one question, by label. Words take a call each or more. OpenAI reports at most 20 letters."""
@@ -62,9 +64,10 @@ class Free(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="free", 
         """The instructions on the format. They follow the question."""
         return ""
 
-    def read(self, answer: Answer, space: Space, dice: Dice | None) -> ParsedAnswer:
+    def read(self, answer: Answer, space: Space, dice: Dice | None, rule: ReadingRule = "strict") -> ParsedAnswer:
         """The action in an answer."""
-        return ParsedAnswer(answer.text, *read(answer.text, space)[:2])
+        reading = read_strictly(answer.text, space) if rule == "strict" else read(answer.text, space)
+        return ParsedAnswer(answer.text, *reading[:2])
 
 
 class Constrained(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="constrained", tag_field="way"):
@@ -93,9 +96,9 @@ class Constrained(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
         parts = {name: describe_schema(part, 1) for name, part in self.asked(space)["schema"]["properties"].items()}
         return "\n\n" + texts.render("constrained", parts.get(THOUGHT), parts[ACTION])
 
-    def read(self, answer: Answer, space: Space, dice: Dice | None) -> ParsedAnswer:
+    def read(self, answer: Answer, space: Space, dice: Dice | None, rule: ReadingRule = "strict") -> ParsedAnswer:
         """The action in an answer, and its reasoning."""
-        reading = read_answer(answer.text, space)
+        reading = read_answer(answer.text, space, strict=rule == "strict")
         return ParsedAnswer(
             answer.text, reading.action, reading.fault, {"thought": [reading.note]} if reading.note else None
         )
@@ -121,9 +124,9 @@ class Called(Constrained, frozen=True, forbid_unknown_fields=True, tag="called",
         assert texts is not None
         return "\n\n" + texts.render("called", list(space.as_tools()))
 
-    def read(self, answer: Answer, space: Space, dice: Dice | None) -> ParsedAnswer:
+    def read(self, answer: Answer, space: Space, dice: Dice | None, rule: ReadingRule = "strict") -> ParsedAnswer:
         """The action in the call, and its reasoning."""
-        reading = read_call(answer.text, space)
+        reading = read_call(answer.text, space, strict=rule == "strict")
         return ParsedAnswer(
             answer.text, reading.action, reading.fault, {"thought": [reading.note]} if reading.note else None
         )
@@ -171,8 +174,8 @@ class Weighed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="weig
         moves = [space.format(action) for action in self.actions(space)]
         return "\n\n" + texts.render("letters", list(zip(self.options(space), moves, strict=True)))
 
-    def read(self, answer: Answer, space: Space, dice: Dice | None) -> ParsedAnswer:
-        """The action. `detail` has the `chances` of all actions, as pairs [action, probability] that sum to 1.
+    def read(self, answer: Answer, space: Space, dice: Dice | None, rule: ReadingRule = "strict") -> ParsedAnswer:
+        """The action, by any rule. `detail` has the `chances` of all actions, as pairs [action, probability] that sum to 1.
 
         Its `mass` is the model's total probability of the weighed answers, before normalisation.
         Raises AgonError where the number of log-probabilities is wrong.
@@ -203,6 +206,14 @@ def reads_of(given: object) -> AnswerFormat:
         raise AgonError(
             f"reads is {given!r}: {describe_fault(error)}; it is free, constrained, called or weighed"
         ) from None
+
+
+def reading_rule_of(setting: Any) -> ReadingRule:
+    """The setting, if it is one. Raises ValueError."""
+    if setting not in get_args(ReadingRule):
+        raise ValueError(f"reading_rule is {setting!r}; it must be strict or as_done")
+    rule: ReadingRule = setting
+    return rule
 
 
 def format_of_beliefs(reads: AnswerFormat) -> AnswerFormat:

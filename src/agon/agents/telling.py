@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from agon.agents.prompts import prompts, template_of
 from agon.games import Dice, Observation
-from agon.games.reading import Reading, read
+from agon.games.reading import Reading
 from agon.games.spaces import Space
+from agon.games.strict import parse_bare, read_strictly
 
 STYLE = "zs"
 """The style of the question: a file in prompts/styles."""
@@ -58,9 +59,9 @@ def parse_reply(text: object, legal: Space) -> Reading:
     """
     if not isinstance(text, str):
         return Reading(None, f"an answer is a text, not {type(text).__name__}", "")
-    reading = read(text, legal)
-    bare_reading = None if reading.action is not None or "[move]" in text else read(f"[move] {text.strip()}", legal)
-    return bare_reading if bare_reading is not None and bare_reading.action is not None else reading
+    reading = read_strictly(text, legal)
+    bare = None if reading.action is not None or "[move]" in text.lower() else parse_bare(text, legal)
+    return reading if bare is None else Reading(bare, "")
 
 
 def teller(view: Observation, dice: Dice, *, answer: Callable[[str], str]) -> object:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Settings = Mapping[str, Any]
 """conf/config.yaml as composed."""
 OF_ONE_RUN = (
-    *("budget", "batch", "readable", "concurrency"),
+    *("budget", "batch", "readable", "served", "other_hosts", "concurrency"),
     *("fresh", "partial", "out"),
 )
 """Settings of one run, on which matches do not depend."""

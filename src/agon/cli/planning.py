@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +16,37 @@ from agon.cli.places import Settings, experiment_of, same_words, say_cautions
 from agon.cli.words import bill_of, clock, number_of
 from agon.errors import count
 from agon.paths import ROOT, display_path
+
+if TYPE_CHECKING:
+    from agon.record.load import Load
+
+
+def explain_budget(
+    budget: Mapping[str, float | None], by_match: Mapping[tuple[str, str], tuple[Load, float | None]]
+) -> Iterator[str]:
+    """For each limit of the budget, how many of the matches that are not recorded yet it is expected to cover, in their order."""
+    costs: dict[str, dict[str, float]] = {name: {} for name in budget}
+    for (match, _), (load, usd) in by_match.items():
+        spent = {
+            "calls": load.calls.middle,
+            "tokens": load.tokens_in.middle + load.tokens_out.middle,
+            "usd": math.nan if usd is None else usd,
+        }
+        if load.calls.middle:
+            for name, amount in spent.items():
+                costs[name][match] = costs[name].get(match, 0.0) + amount
+    for name, most in budget.items():
+        amounts = list(costs[name].values())
+        if most is None or not amounts:
+            continue
+        if math.isnan(sum(amounts)):
+            yield f"budget.{name}={most:g}: what it covers is not known, because a price is not"
+            continue
+        covered = bisect_right(list(accumulate(amounts)), most)
+        yield (
+            f"budget.{name}={most:g}: about {covered:,} of {count(len(amounts), 'match')}, if they are asked one after another "
+            f"(concurrency=1); all of them are expected to take {sum(amounts):,.6g}"
+        )
 
 
 def plan(settings: Settings) -> None:
@@ -44,7 +80,8 @@ def plan(settings: Settings) -> None:
         )
     if settings["batch"]:
         models = use_batches(models, Journal(recording.path.parent, recording.holds), click.echo)
-    rows = estimates(matches, models, recording, Habits(ROOT / "data/recordings"))
+    by_match: dict[tuple[str, str], tuple[Load, float | None]] = {}
+    rows = estimates(matches, models, recording, Habits(ROOT / "data/recordings"), by_match)
     width = max(len("  likely from"), *(len(name) for name in models))
     click.echo(f"{'':{width}} {'matches':>9} {'calls':>9} {'tokens in':>14} {'tokens out':>14} {'USD':>12} {'time':>9}")
     for estimate in rows:
@@ -69,6 +106,8 @@ def plan(settings: Settings) -> None:
         )
         click.echo(f"  {estimate.basis}{bounds}{priced}")
     click.echo(bill_of(rows))
+    for line in explain_budget(settings["budget"], by_match):
+        click.echo(line)
     if entry_points(group="agon.verbs", name="power"):
         click.echo(
             f"what differences this design shows, and a smaller one: python -m agon power {same_words()}".rstrip()

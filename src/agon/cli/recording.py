@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from agon.cli.hosts import say_hosts
 from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
 from agon.cli.words import bar_of, bill_of
 from agon.errors import AgonError, count, visible
@@ -32,8 +33,8 @@ def record(settings: Settings) -> int:
     """Asks models and records every answer.
 
     experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits; the
-    same command goes on where it was stopped. batch=true asks in batches, for less money. readable=0.5 stops it when fewer than
-    half of the answers can be read.
+    same command goes on where it was stopped. batch=true asks in batches, for less money. It stops when nothing of a model's first 30
+    answers can be read, with readable=0.5 when fewer than half can, and with served=stop when another model answers than before.
     """
     import asyncio
 
@@ -54,6 +55,7 @@ def record(settings: Settings) -> int:
             f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
         )
     say_cautions(settings)
+    say_hosts(models, settings["other_hosts"])
     if not settings["batch"]:
         Journal(recording.path.parent, recording.holds).require_none_waiting()
     budget = Budget(**settings["budget"])
@@ -68,9 +70,12 @@ def record(settings: Settings) -> int:
         require_callable({row.model: models[row.model] for row in rows if row.questions})
         expected = sum(estimate.questions for estimate in rows)
         with bar_of(min(expected, int(budget.most["calls"] or expected)), "question") as bar:
-            ledger = Ledger(models, writer, budget, readable=settings["readable"])
-            matches_done, matches_at_once = Counter[str](), settings["concurrency"]
             failing.say, failing.once = click.echo if bar.disable else bar.write, not bar.disable
+            rules = {"readable": settings["readable"], "served": settings["served"]}
+            ledger = Ledger(
+                models, writer, budget, say=lambda line: failing.say(visible(line), file=sys.stderr), **rules
+            )
+            matches_done, matches_at_once = Counter[str](), settings["concurrency"]
 
             def tick(match: Match) -> None:
                 matches_done["matches"] += 1

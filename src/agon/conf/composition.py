@@ -47,6 +47,8 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None
     budget: Limit
     readable: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
+    served: Literal["go_on", "stop"]
+    other_hosts: bool
     source: str
     path: str | None
     recorded: dict[str, list[str]]

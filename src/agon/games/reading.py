@@ -157,11 +157,14 @@ def _message(text: str, labels: _Labels) -> Reading | None:
     return None
 
 
-def strip_thinking(text: str) -> str:
-    """The text without its thinking. Text before a lone closing tag is thinking, too."""
+def strip_thinking(text: str, tags: re.Pattern[str] = _THINKING) -> str:
+    """The text without its thinking. Text before a lone closing tag is thinking, too.
+
+    `tags` match the tags around it; their first group is not empty where a tag closes.
+    """
     parts: list[str] = []
     start, thinking = 0, False
-    for tag in _THINKING.finditer(text):
+    for tag in tags.finditer(text):
         if tag[1] and not thinking:
             parts.clear()
         elif not thinking:

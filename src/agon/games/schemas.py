@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from agon.games.reading import Reading, strip_thinking
+from agon.games.strict import one_object
 
 Schema = dict[str, Any]
 """A JSON schema."""
@@ -99,14 +100,16 @@ def write_call(said: str, tool: str, arguments: Any) -> str:
     return write_answer({**values, TOOL: tool}, said or None)
 
 
-def read_call(text: str, legal: JsonSpace) -> Reading:
-    """The action in an answer that calls a tool (`write_call`), with its reasoning as the note."""
+def read_call(text: str, legal: JsonSpace, strict: bool = True) -> Reading:
+    """The action in an answer that calls a tool (`write_call`), with its reasoning as the note. `strict`: see `read_answer`."""
     tools = legal.as_tools()
+    if strict and not _is_json(text):
+        text, _ = one_object(text)
     if not text.lstrip().startswith("{"):
         return Reading(
             None, f"no tool is called; there are {', '.join(tools)}" if text.strip() else "the answer is empty"
         )
-    return read_answer(text, legal, {"anyOf": [call_schema(name, schema) for name, schema in tools.items()]})
+    return read_answer(text, legal, {"anyOf": [call_schema(name, schema) for name, schema in tools.items()]}, strict)
 
 
 def call_schema(name: str, arguments: Schema) -> Schema:
@@ -114,12 +117,25 @@ def call_schema(name: str, arguments: Schema) -> Schema:
     return object_of({**arguments["properties"], TOOL: {"type": "string", "enum": [name]}})
 
 
-def read_answer(text: str, legal: JsonSpace, schema: Schema | None = None) -> Reading:
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def read_answer(text: str, legal: JsonSpace, schema: Schema | None = None, strict: bool = True) -> Reading:
     """The action in an answer that is one JSON object, with its reasoning as the note; None, never a guess, for all else.
 
-    `schema` is the action's; None: that of the space.
+    `schema` is the action's; None: that of the space. `strict`: the object may stand in one code fence, and thoughts in tags of any
+    kind stand before it (agon.games.strict). If not, thoughts are only in <think> tags, as recordings before the strict reading have it.
     """
-    text = strip_thinking(text) if "think>" in text else text
+    fences = ""
+    if strict and not _is_json(text):
+        text, fences = one_object(text)
+    elif not strict and "think>" in text:
+        text = strip_thinking(text)
     if not text.strip():
         return Reading(None, "the answer is empty")
     try:
@@ -127,7 +143,7 @@ def read_answer(text: str, legal: JsonSpace, schema: Schema | None = None) -> Re
         text = json.dumps(answer, ensure_ascii=False)
         answer = json.loads(text.encode("utf-8", "replace"))  # half a surrogate pair becomes "?"
     except (ValueError, RecursionError):
-        return Reading(None, "the answer is not one whole JSON object")
+        return Reading(None, f"the answer is not one whole JSON object{fences and f': {fences}'}")
     if not isinstance(answer, dict) or ACTION not in answer:
         return Reading(None, f'there is no "{ACTION}" in the answer')
     if fault := find_mismatch(answer[ACTION], schema or legal.schema()):

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from agon.games.reading import Reading, folded, read_label, read_line, read_parts
 from agon.games.schemas import AMOUNT, LONGEST, Schema, keys, object_of
+from agon.games.strict import read_move, unmark, without_currency
 
 T = TypeVar("T")
 
@@ -83,6 +84,18 @@ class Space(ABC):
         """The action in a player's answer, after the one [move] in its line (agon.games.reading)."""
         return read_line(text, self._legal)
 
+    def read_strictly(self, text: str) -> Reading:
+        """The action in a player's answer, in a move line that has nothing else (agon.games.strict).
+
+        A space with a `read` of its own is read by that.
+        """
+        return read_move(text, self) if type(self).read is Space.read else self.read(text)
+
+    def parse_marked(self, text: str) -> Any | None:
+        """The legal action of a text; marks around it that change no meaning may be there, and a full stop."""
+        actions = map(self._legal, (text.strip(), *unmark(text)))
+        return next((action for action in actions if action is not None), None)
+
     def _legal(self, text: str) -> Any | None:
         action = self.parse(text)
         return action if action is not None and action in self else None
@@ -143,6 +156,10 @@ class Choice(Space):
         """The option in a move message, which may hold an explanation."""
         return read_label(text, self.options, last)
 
+    def read_strictly(self, text: str) -> Reading:
+        """The option in a move line that has nothing else, but for an explanation before it."""
+        return read_move(text, self)
+
     def schema(self) -> Schema:
         """An option, letter by letter."""
         return {"type": "string", "enum": list(self.options)}
@@ -182,6 +199,12 @@ class Number(Space):
     def parse(self, text: str) -> int | None:
         """The number; a full stop may follow."""
         return int(text.rstrip(".")) if re.fullmatch(r"-?\d{1,4300}\.?", text, re.ASCII) else None
+
+    def parse_marked(self, text: str) -> int | None:
+        """The number; a sign of a currency may stand beside it, and zeros behind its decimal point."""
+        bare = without_currency(next(unmark(text)).rstrip("."))
+        number = self.parse(re.sub(r"(?<=\d)\.0+$", "", bare))
+        return number if number in self else None
 
     def schema(self) -> Schema:
         """The number; where there are many, between the lowest and the highest."""
@@ -233,6 +256,11 @@ class Text(Space):
         """The text; None for an empty one."""
         return text or None
 
+    def parse_marked(self, text: str) -> str | None:
+        """The text without the marks around it; its full stop stays."""
+        text = next(unmark(text))
+        return text if text in self else None
+
     def schema(self) -> Schema:
         """The text; a schema cannot say that it is not blank."""
         return {"type": "string", "minLength": 1, "maxLength": self.length}
@@ -281,6 +309,14 @@ class Offer(Space):
     def parse(self, text: str) -> tuple[float, ...] | None:
         """The shares, with or without a percent sign."""
         return read_parts(text, [(name, _share) for name in self.names], ",")
+
+    def parse_marked(self, text: str) -> tuple[float, ...] | None:
+        """The shares; a sign of a currency may stand beside each."""
+        line = next(unmark(text)).replace("*", "")
+        shares = read_parts(
+            line, [(name, lambda part: _share(without_currency(next(unmark(part))))) for name in self.names], ","
+        )
+        return shares if shares in self else None
 
     def schema(self) -> Schema:
         """An amount for each name; if they must sum to the total, only their proportions matter."""
@@ -357,6 +393,19 @@ class Form(Space):
     def read(self, text: str, last: bool = False) -> Reading:
         """The parts after the one [move], which may begin in the next line."""
         return read_line(text, self._legal, skip_breaks=True)
+
+    def read_strictly(self, text: str) -> Reading:
+        """The parts after the one [move], which may begin in the next line."""
+        return read_move(text, self, skip_breaks=True)
+
+    def parse_marked(self, text: str) -> tuple[Any, ...] | None:
+        """The legal values of `part: answer` texts, each of which may bear marks, or of a JSON list."""
+        for line in (text.strip(), *unmark(text)):
+            values = read_parts(line, [(name, space.parse_marked) for name, space in self.parts], ";")
+            action = self._legal(line) if values is None else values
+            if action is not None and action in self:
+                return action
+        return None
 
     def schema(self) -> Schema:
         """An object of the answers, with the questions as its keys."""

@@ -61,6 +61,8 @@ _result = msgspec.json.Decoder(_Result)
 THOUGHTS = "thinking", "redacted_thinking"
 """Types of blocks that go back to the provider with their answer. It checks their signatures."""
 
+_BEDROCK = "https://bedrock-runtime.{}.amazonaws.com"
+"""Bedrock's address in a region."""
 TOOL = "answer"
 """Name of the tool with which a schema is enforced (`structured`: tool)."""
 
@@ -82,8 +84,16 @@ class Anthropic(Remote):
     before Claude 4.5."""
 
     sdk = "anthropic"
+    home = "https://api.anthropic.com"
     path = "/v1/messages"
     parameter_names = frozenset({"temperature", "top_p", "max_tokens", "thinking", "effort", "stop"})
+
+    @property
+    def address(self) -> str:
+        """The address that is asked. For Bedrock without a `region` the one of AWS's own settings stands in it."""
+        if self.bedrock and self.base_url is None:
+            return _BEDROCK.format(self.region or "REGION")
+        return super().address
 
     @property
     def rewrites_body(self) -> bool:
@@ -102,14 +112,19 @@ class Anthropic(Remote):
         if self.bedrock and self.key is None and find_spec("boto3") is None:
             raise CallFailed("settings", f"model {self.model}: Bedrock needs pip install 'anthropic[bedrock]'", "stop")
         common: dict[str, Any] = {
-            "base_url": self.base_url,
             "max_retries": 0,
             "timeout": self.timeout,
             "http_client": self.http_client(DefaultAioHttpClient),
         }
         if self.bedrock:
-            return AsyncAnthropicBedrock(api_key=key if self.key else None, aws_region=self.region, **common)
-        return AsyncAnthropic(api_key=key, **common)
+            client = AsyncAnthropicBedrock(
+                api_key=key if self.key else None, aws_region=self.region, base_url=self.base_url, **common
+            )
+            client.base_url = self.base_url or _BEDROCK.format(
+                client.aws_region
+            )  # the SDK takes it from the environment
+            return client
+        return AsyncAnthropic(api_key=key, base_url=self.address, **common)
 
     def body(self, messages: Sequence[Message]) -> dict[str, Any]:
         """The body of a request without schema, tools and `extra`. It marks the conversation for the cache."""

@@ -14,6 +14,10 @@ from agon.errors import AgonError, describe_fault
 
 Role = Literal["system", "user", "assistant"]
 
+ReadingRule = Literal["strict", "as_done"]
+"""Which answers are read as an action. strict: those of agon.games.strict. as_done: those that the papers' code reads
+(agon.games.reading), and that recordings from before the strict reading were made with."""
+
 Ended = Literal["stop", "length", "filter", "error", "unknown"]
 """Why an answer ended, in one word for all providers.
 
@@ -94,6 +98,8 @@ class Request:
     options: tuple[str, ...] = ()
     """Complete answers to weigh. The model then writes no text, but gives the log-probability of every option
     (`Answer.weights`)."""
+    reading_rule: ReadingRule = "strict"
+    """How the agent reads the answer. It is recorded with a new answer, and is no part of the key."""
 
 
 Weight = Annotated[float, msgspec.Meta(ge=-1e9, le=1e-3)]
@@ -143,6 +149,14 @@ class Answer:
     signature). Nothing else reads them."""
     ended: Ended = "unknown"
     """Why the answer ended, in agon's word. The ledger derives it from `stop`; an adapter may leave it unknown."""
+    served: str = ""
+    """The model that the reply names. Empty: it names none. So are the next two."""
+    provider: str = ""
+    """The provider behind a router."""
+    fingerprint: str = ""
+    """The fingerprint of the system that answered."""
+    reading_rule: ReadingRule | None = None
+    """How the answer was read when it was recorded, and is read in each replay. None: as the agent's settings say."""
 
 
 class CallFailed(Exception):
@@ -266,6 +280,20 @@ class Model(ABC):
     def room(self) -> int | None:
         """The most tokens of a conversation: the context less the longest answer. None: unknown."""
         return None if self.context is None else self.context - (self.parameters.get("max_tokens") or 0)
+
+    @property
+    def host(self) -> str:
+        """The host that is asked, with its port if the address has one. Empty: none, the model runs on this machine."""
+        return ""
+
+    @property
+    def key_name(self) -> str:
+        """Name of the environment variable with the key. Empty: no key is sent."""
+        return ""
+
+    def sent(self, request: Request) -> dict[str, Any]:
+        """Fields that a request has beside the conversation and `parameters`, as far as recordings keep them."""
+        return {}
 
     @property
     def weighs(self) -> Literal["", "letters", "words"]:

@@ -176,6 +176,20 @@ class BatchModel(Model):
         """The identity of the model without batches, so that recordings are the same."""
         return self._identity
 
+    @property
+    def host(self) -> str:
+        """The host of the model without batches."""
+        return self.remote.host
+
+    @property
+    def key_name(self) -> str:
+        """The variable of the model without batches."""
+        return self.remote.key_name
+
+    def sent(self, request: Request) -> dict[str, Any]:
+        """The fields of the request's body, as without batches."""
+        return self.remote.sent(request)
+
     async def answer(self, request: Request) -> Answer:
         """The answer, perhaps after a day. Raises CallFailed, and Halted if a batch is out of reach now."""
         if request.options:

@@ -1,11 +1,11 @@
-"""The HTTP client for the SDKs. It limits the size of responses, and raises one error for broken HTTP.
+"""The HTTP client for the SDKs. It limits the size of responses, raises one error for broken HTTP, and uses a connection once.
 
 It is imported with the first call, as the SDKs are, because that takes a second.
 """
 
 from typing import Any
 
-from aiohttp import ClientError
+from aiohttp import ClientError, ClientSession, TCPConnector
 from httpx2 import AsyncClient, Limits, ReadError, RemoteProtocolError, Request, Response, create_ssl_context
 
 MOST_ERROR_BYTES = 10_000
@@ -24,11 +24,21 @@ def limited_client(kind: type[AsyncClient], connections: int, most: int, by_prox
     """A client of an SDK's own `kind`. It raises TooLarge for a response of more than `most` bytes, unpacked.
 
     connections: the most connections at once. by_proxy: whether the environment's proxies are used. For broken HTTP the
-    client raises RemoteProtocolError, since the SDKs do not know what some kinds of client raise.
+    client raises RemoteProtocolError, since the SDKs do not know what some kinds of client raise. Every request has a connection of its
+    own: on one that is kept, a reply that nobody asked for would be taken for the answer to the next question.
     """
+
+    def session() -> ClientSession:
+        return ClientSession(connector=TCPConnector(limit=connections, force_close=True, ssl=CERTIFICATES))
 
     class LimitedClient(kind):  # type: ignore[misc, valid-type]
         """Reads every response itself."""
+
+        def _init_transport(self, **settings: Any) -> Any:
+            return _with_session(super()._init_transport(**settings))
+
+        def _init_proxy_transport(self, proxy: Any, **settings: Any) -> Any:
+            return _with_session(super()._init_proxy_transport(proxy, **settings))
 
         async def send(self, request: Request, *, stream: bool = False, **more: Any) -> Response:
             """The whole response to a request. Raises TooLarge and RemoteProtocolError."""
@@ -49,5 +59,10 @@ def limited_client(kind: type[AsyncClient], connections: int, most: int, by_prox
             headers = [(name, value) for name, value in response.headers.raw if name.lower() not in BODY_HEADERS]
             return Response(response.status_code, headers=headers, content=bytes(content), request=request)
 
-    limits = Limits(max_connections=connections, max_keepalive_connections=connections)
-    return LimitedClient(limits=limits, follow_redirects=False, verify=CERTIFICATES, trust_env=by_proxy)
+    def _with_session(transport: Any) -> Any:
+        transport.client = session
+        return transport
+
+    return LimitedClient(
+        limits=Limits(max_connections=connections), follow_redirects=False, verify=CERTIFICATES, trust_env=by_proxy
+    )

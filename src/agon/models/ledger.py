@@ -3,10 +3,10 @@
 import asyncio
 from asyncio import sleep
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from time import time
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -18,6 +18,7 @@ from agon.models.base import (
     Halted,
     Message,
     Model,
+    ReadingRule,
     Request,
     RunOver,
     TooLong,
@@ -48,6 +49,7 @@ LONGEST = 120
 FIELDS = (
     *("text", "thinking", "tokens_in", "tokens_cached", "tokens_written", "tokens_out"),
     *("seconds", "id", "stop", "unreported", "weights", "usd", "opaque", "ended"),
+    *("served", "provider", "fingerprint"),
 )
 """The fields of an answer that an exchange has too."""
 
@@ -62,6 +64,10 @@ class Unfinished(Halted):
 
 class Absent(RunOver):
     """No server runs at the address."""
+
+
+class ServedByAnother(RunOver):
+    """Another model, provider or host answers than before, and the settings say to stop then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +104,16 @@ class Accounts(Protocol):
     def abandon(self, name: str, key: str) -> None:
         """Ends a call whose result nobody will know."""
 
-    async def report_reading(self, sample: str, round_: int, text: str, fault: str, new: bool, ended: Ended) -> None:
-        """Counts an answer, and whether the agent could read it (`AnswerTally.add`)."""
+    async def report_reading(self, name: str, request: Request, answer: Answer, fault: str) -> None:
+        """Counts an answer of a model. `fault`: why the agent could not read it (empty: it could)."""
 
 
 class Ledger:
     """Limits, budget and recording of one run, for all its players.
 
     note: called after every change of costs and bookings. readable: if a smaller share of the answers is readable, the
-    run stops (None: it goes on). Raises AgonError for models that cannot be told apart or whose costs have no bound.
+    run stops (None: only if none at all is). say: prints that another model, provider or host answers than before in the
+    recording. served: stop ends the run then. Raises AgonError for models that cannot be told apart or whose costs have no bound.
     """
 
     def __init__(
@@ -116,8 +123,15 @@ class Ledger:
         budget: Budget,
         note: Callable[[], object] = lambda: None,
         readable: float | None = None,
+        say: Callable[[str], object] = lambda line: None,
+        served: Literal["go_on", "stop"] = "go_on",
     ) -> None:
+        if served not in ("go_on", "stop"):
+            raise AgonError(f"served is {served!r}; it must be go_on or stop")
         self.models, self.writer, self.budget, self.note = models, writer, budget, note
+        self.say, self.served = say, served
+        self.changed: ServedByAnother | None = None
+        """Why the run stops, if another answers than before."""
         self.answers = AnswerTally(readable)
         self.limiters = {name: RateLimiter(model) for name, model in models.items()}
         self.in_flight: dict[str, int] = {}
@@ -139,8 +153,8 @@ class Ledger:
         """
         if (recorded := self.writer.recording.get(key)) is not None:
             return recorded
-        if too_few := self.answers.too_few:
-            raise too_few
+        if stop := self.answers.too_few or self.changed:
+            raise stop
         if key in self.in_flight:  # a worker that is gone made it
             self._leave(name, key, reported=False)
         await self.limiters[name].enter(size / 4)
@@ -175,6 +189,7 @@ class Ledger:
     async def keep(self, name: str, line: Exchange, messages: tuple[Message, ...]) -> None:
         """Records an exchange, and returns when it is on disk."""
         size = self.in_flight.get(line.exchange, 0)
+        change = "" if line.void else self.writer.recording.describe_change(line)
         try:
             await self.writer.add(line, messages)
         finally:
@@ -194,6 +209,14 @@ class Ledger:
                 self.per_byte = max(self.per_byte, line.tokens_in / size)
             self.longest[name] = max(line.tokens_out, self.longest.get(name, 0))
             self._leave(name, line.exchange, line.tokens_in + line.tokens_out - size / 4, reported=reported)
+            if change:
+                self._report_change(name, change)
+
+    def _report_change(self, name: str, change: str) -> None:
+        """Says that another answers than before, and stops the run if the settings say so."""
+        self.say(f"note: model {name}: {change}")
+        if self.served == "stop":
+            self.changed = ServedByAnother(f"model {name}: {change} (served=stop); its answer is recorded")
 
     async def add_failure(self, name: str, line: Failure, after: float | None) -> None:
         """Records a failure, and returns when it is on disk."""
@@ -212,9 +235,10 @@ class Ledger:
         """Ends a call whose result nobody will know. The budget counts its bound."""
         self._leave(name, key, reported=False)
 
-    async def report_reading(self, sample: str, round_: int, text: str, fault: str, new: bool, ended: Ended) -> None:
-        """Counts an answer, and whether the agent could read it."""
-        self.answers.add(sample, round_, text, fault, new, ended)
+    async def report_reading(self, name: str, request: Request, answer: Answer, fault: str) -> None:
+        """Counts an answer of a model. `fault`: why the agent could not read it (empty: it could)."""
+        round_ = getattr(request.view, "round", 0)
+        self.answers.add(request.sample, round_, answer.text, fault, not answer.recorded, answer.ended, name)
         self.note()
 
     async def drain(self) -> None:
@@ -296,18 +320,24 @@ class Live:
                 await sleep(self.model.pause * _pauses(key, attempt))
         raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {outcome}")
 
-    async def report_reading(self, request: Request, answer: Answer, fault: str) -> None:
+    async def report_reading(
+        self, request: Request, answer: Answer, fault: str, reread: Callable[[ReadingRule], Any]
+    ) -> None:
         """Counts an answer. `fault`: why the agent could not read it (empty: it could)."""
-        round_ = getattr(request.view, "round", 0)
-        await self.ledger.report_reading(request.sample, round_, answer.text, fault, not answer.recorded, answer.ended)
+        await self.ledger.report_reading(self.name, request, answer, fault)
 
     async def _try_once(self, key: str, request: Request) -> Answer | CallFailed:
         """Makes one try and records it. Returns the answer, or the failure if a further try makes sense.
 
         Else raises the failure.
         """
-        line = Exchange(exchange=key, asked=request.messages[-1].id, sample=request.sample, **self._settings)
+        line = Exchange(
+            **{"exchange": key, "asked": request.messages[-1].id, "sample": request.sample, **self._settings},
+            reading_rule=request.reading_rule,
+            host=self.model.host,
+        )
         try:
+            line.sent = self.model.sent(request)
             async with asyncio.timeout(2 * self.model.timeout):  # for adapters that ignore their time limit
                 answer = _storable(await self.model.answer(request), key, self.model.parameters.get("max_tokens"))
             if answer.ended == "error":  # an incomplete answer, whatever the adapter says
@@ -324,14 +354,15 @@ class Live:
                 setattr(line, field, getattr(answer, field))
             line.time = self.clock()
             await self.ledger.keep(self.name, line, request.messages)
-            return answer
+            return replace(answer, reading_rule=request.reading_rule)
         if fault.then == "void":
             self._responds = True
             line.void, line.too_long, line.time = str(fault), isinstance(fault, TooLong), self.clock()
             await self.ledger.keep(self.name, line, request.messages)
             raise fault
         self._responds = self._responds or fault.kind != "no connection"
-        await self.ledger.add_failure(self.name, Failure(key, fault.kind, str(fault), self.clock()), fault.after)
+        failed = Failure(key, fault.kind, str(fault), self.clock(), self.model.model)
+        await self.ledger.add_failure(self.name, failed, fault.after)
         if fault.then == "stop":
             raise AgonError(f"model {self.name}: {fault}")
         return fault
@@ -344,7 +375,7 @@ def _storable(answer: Answer, key: str, most: int | None = None) -> Answer:
     """
     fields = {name: getattr(answer, name) for name in FIELDS}
     fields["ended"] = _ended(answer, most)
-    for name in ("text", "thinking", "id", "stop"):
+    for name in ("text", "thinking", "id", "stop", "served", "provider", "fingerprint"):
         if not fields[name].isascii():
             fields[name] = clean(fields[name])
     return msgspec.convert(fields | {"exchange": key}, Answer)

@@ -267,7 +267,7 @@ class AnswerTally:
     """Counts the answers of a run, and those that no agent could read. Recorded answers count too."""
 
     minimum: float | None = None
-    """The share of answers that must be readable. None: no limit."""
+    """The share of answers that must be readable. None: one of the first `LEAST` of each model. 0: no limit."""
     answers: int = 0
     unreadable: int = 0
     questions: int = 0
@@ -278,6 +278,8 @@ class AnswerTally:
     """The beginning of the last unreadable answer, in quotes."""
     ends: Counter[Ended] = field(default_factory=Counter)
     """Number of answers by why they ended."""
+    silent: Counter[str] = field(default_factory=Counter)
+    """Model -> number of its answers, as long as none could be read; afterwards -1."""
     rounds_by_match: dict[str, int] = field(default_factory=dict)
     """Match -> its highest round with a new answer."""
 
@@ -295,8 +297,12 @@ class AnswerTally:
     def _cuts(self) -> str:
         return "".join(f", {self.ends[end]:,} {words}" for end, words in CUT.items() if self.ends[end])
 
-    def add(self, sample: str, round_: int, text: str, fault: str, new: bool, ended: Ended = "unknown") -> None:
-        """Adds an answer. `fault`: why it could not be read (empty: it could). `ended`: why it ended."""
+    def add(
+        self, sample: str, round_: int, text: str, fault: str, new: bool, ended: Ended = "unknown", model: str = ""
+    ) -> None:
+        """Adds an answer of a model. `fault`: why it could not be read (empty: it could). `ended`: why it ended."""
+        if self.silent[model] >= 0:
+            self.silent[model] = self.silent[model] + 1 if fault else -1
         self.answers += 1
         self.ends[ended] += 1
         beginning = f'"{" ".join(text[:MOST_LETTERS].split())}{"..." * (len(text) > MOST_LETTERS)}"'
@@ -329,8 +335,19 @@ class AnswerTally:
 
     @property
     def too_few(self) -> Unreadable | None:
-        """The reason to stop, if the readable share is clearly below the minimum (Wilson's interval)."""
-        if self.minimum is None or self.answers < LEAST:
+        """The reason to stop: nothing that a model wrote can be read, or the readable share is clearly below the minimum.
+
+        Wilson's interval says how clearly. With a minimum of 0 there is no such reason.
+        """
+        if (
+            self.minimum != 0
+            and (silent := next((name for name, n in self.silent.items() if n >= LEAST), None)) is not None
+        ):
+            return Unreadable(
+                f"none of the first {self.silent[silent]:,} answers of {silent or 'the model'} could be read as an action{self._cuts}, "
+                f"the last that could not: {visible(self.example)}. {self._advice}; or go on all the same: readable=0"
+            )
+        if not self.minimum or self.answers < LEAST:
             return None
         n, share = self.answers, 1 - self.unreadable / self.answers
         middle, half = share + SURE**2 / (2 * n), SURE * sqrt(share * (1 - share) / n + SURE**2 / (4 * n * n))

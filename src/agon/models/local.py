@@ -104,6 +104,11 @@ class Local(OpenAI):
         """Name, hash of the weights (with their chat template) and parameters. The server is no part of it."""
         return identity_of(f"{self.model}@sha256:{self.sha256[:16]}", self.parameters)
 
+    @property
+    def host(self) -> str:
+        """Empty: its server runs on this machine, for agon alone."""
+        return ""
+
     async def _connect(self) -> Any:
         if self._server is None or not self._server.alive:
             server = await asyncio.to_thread(self._start_server)

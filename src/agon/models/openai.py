@@ -25,6 +25,7 @@ from agon.models.remote import (
     storable,
     text_of,
     with_calls,
+    with_source,
 )
 
 TOP_LOGPROBS = 20
@@ -74,6 +75,7 @@ class OpenAI(Remote):
     no source."""
 
     sdk = "openai"
+    home = "https://api.openai.com/v1"
     path = "/chat/completions"
     parameter_names = frozenset({"temperature", "top_p", "max_tokens", "effort", "seed", "stop"})
 
@@ -92,13 +94,15 @@ class OpenAI(Remote):
         # here, because it takes half a second and a plan does not need it
         from openai import AsyncOpenAI, DefaultAioHttpClient
 
-        return AsyncOpenAI(
+        client = AsyncOpenAI(
             api_key=key,
-            base_url=self.base_url,
+            base_url=self.address,
             max_retries=0,
             timeout=self.timeout,
             http_client=self.http_client(DefaultAioHttpClient),
         )
+        client.organization = client.project = None  # the SDK takes them from the environment
+        return client
 
     def body(self, messages: Sequence[Message]) -> dict[str, Any]:
         """The body of a request without schema, tools and `extra`."""
@@ -217,11 +221,12 @@ class OpenAI(Remote):
             raise CallFailed(
                 "logprobs", f"{missing[0]} is not among the {len(logprobs)} likeliest first tokens", "void"
             )
-        return replace(answer, text="", weights=tuple(logprobs[option] for option in request.options))
+        weights = tuple(logprobs[option] for option in request.options)
+        return with_source(replace(answer, text="", weights=weights), content)
 
     async def _native(self, path: str, body: dict[str, Any]) -> Any:
         """The JSON from one of llama.cpp's own addresses, which have no /v1."""
-        return self.content(await self.post(str(self.base_url).rstrip("/").removesuffix("/v1") + path, body))
+        return self.content(await self.post(self.address.rstrip("/").removesuffix("/v1") + path, body))
 
     def read(self, content: Any) -> Answer:
         """The answer in the JSON of a response. Raises KeyError or others if there is none."""

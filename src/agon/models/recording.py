@@ -6,6 +6,7 @@ An answer is used only when its line is durable, and is paid for once.
 import os
 from asyncio import Future, Task, create_task, get_running_loop, wrap_future
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from errno import ENOENT
@@ -16,7 +17,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from agon.errors import AgonError
-from agon.models.base import Answer, CallFailed, Ended, Message, Tokens, TooLong
+from agon.models.base import Answer, CallFailed, Ended, Message, ReadingRule, Tokens, TooLong
 from agon.models.errors import one_line
 
 FILE = "exchanges.jsonl"
@@ -57,6 +58,18 @@ class Exchange(msgspec.Struct, omit_defaults=True):
     """JSON objects that go back to the provider with the answer."""
     ended: Ended = "unknown"
     """Why the answer ended. unknown: the recording is older than this field."""
+    reading_rule: ReadingRule = "as_done"
+    """How the answer was read when it was recorded. as_done also for recordings that are older than this field."""
+    served: str = ""
+    """The model that the reply names. Empty here and below: the reply does not say, or the recording is older than this field."""
+    provider: str = ""
+    """The provider behind a router, as the reply names it."""
+    fingerprint: str = ""
+    """The reply's fingerprint of the system that answered."""
+    host: str = ""
+    """The host that was asked, with its port if the address has one. Empty: this machine, without a network."""
+    sent: dict[str, Any] = {}
+    """Fields of the request beside the conversation and the model's parameters, by their names there. A schema and the tools are hashes."""
 
     @property
     def key(self) -> str:
@@ -72,6 +85,8 @@ class Failure(msgspec.Struct, omit_defaults=True):
     kind: str
     text: str
     time: float = 0.0
+    model: str = ""
+    """The model that was asked. Empty: the recording is older than this field."""
 
     @property
     def key(self) -> str:
@@ -105,10 +120,55 @@ class Line(msgspec.Struct):
     usd: float | None = None
     opaque: tuple[dict[str, Any], ...] = ()
     ended: Ended = "unknown"
+    reading_rule: ReadingRule = "as_done"
+    model: str = ""
+    parameters: msgspec.Raw = msgspec.Raw(b"{}")
+    time: float = 0.0
+    served: str = ""
+    provider: str = ""
+    fingerprint: str = ""
+    host: str = ""
+
+
+WHO = {
+    "host": "the host that is asked",
+    "served": "the model that answers",
+    "provider": "the provider that answers",
+    "fingerprint": "the system's fingerprint",
+}
+"""Fields of an exchange that say who answered -> the same in words."""
+
+
+def asked_model(line: Exchange | Line) -> bytes:
+    """The model and parameters that were asked, as a key."""
+    parameters = line.parameters if isinstance(line.parameters, msgspec.Raw) else _encode(line.parameters)
+    return line.model.encode() + b"\n" + bytes(parameters)
 
 
 _line = msgspec.json.Decoder(Line)
 _encode = msgspec.json.Encoder().encode
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """The complete lines of a recording's file. Raises AgonError for a damaged line."""
+    with path.open("rb") as stream:
+        for number, raw in enumerate(stream, 1):
+            if not raw.endswith(b"\n"):  # torn by a crash: its exchange is asked for again
+                return
+            yield _decode(path, number, raw)
+
+
+def _decode(path: Path, number: int, raw: bytes) -> Line:
+    try:
+        line = _line.decode(raw)
+        if not (line.message or line.exchange or line.failed):
+            raise msgspec.DecodeError("it is no line of a recording")
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise AgonError(
+            f"{path} is damaged in line {number} ({error}): restore the file (dvc checkout), "
+            "or delete the line and record again what it held"
+        ) from None
+    return line
 
 
 class Recording:
@@ -123,6 +183,8 @@ class Recording:
         self.failures = 0
         self.calls_of: Counter[str] = Counter()
         """Number of exchanges by match."""
+        self.who: dict[bytes, dict[str, Counter[str]]] = {}
+        """Model and parameters -> field of `WHO` -> its values -> number of answers. What replies do not say is left out."""
         self._messages: set[str] = set()
         self._whole = self._lines = 0
         self.read_on()
@@ -136,15 +198,7 @@ class Recording:
             for number, raw in enumerate(stream, self._lines + 1):
                 if not raw.endswith(b"\n"):  # torn by a crash: its exchange is asked for again
                     break
-                try:
-                    line = _line.decode(raw)
-                    if not (line.message or line.exchange or line.failed):
-                        raise msgspec.DecodeError("it is no line of a recording")
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise AgonError(
-                        f"{self.path} is damaged in line {number} ({error}): restore the file (dvc checkout), "
-                        "or delete the line and record again what it held"
-                    ) from None
+                line = _decode(self.path, number, raw)
                 self._whole, self._lines = self._whole + len(raw), number
                 if line.exchange:
                     earlier = self.answers.get(line.exchange)
@@ -159,8 +213,25 @@ class Recording:
                 else:
                     self.failures += 1
 
+    def describe_change(self, line: "Exchange") -> str:
+        """What a new answer says about who answered that no earlier answer of the same model and parameters says.
+
+        Empty: nothing, or no earlier answer says anything.
+        """
+        known, changes = self.who.get(asked_model(line), {}), []
+        for field, words in WHO.items():
+            value, before = getattr(line, field), known.get(field)
+            if value and before and value not in before:
+                changes.append(f"{words} is now {value} (before: {', '.join([*before][-3:])})")
+        return one_line("; ".join(changes))
+
     def hold(self, line: "Exchange | Line") -> None:
         """Adds an exchange to those in memory."""
+        if not line.void:
+            who = self.who.setdefault(asked_model(line), {})
+            for field in WHO:
+                if value := getattr(line, field):
+                    who.setdefault(field, Counter())[value] += 1
         self.calls_of[line.sample.partition("/")[0]] += 1
         if line.void:
             self.voids[line.exchange] = line.void
@@ -383,4 +454,5 @@ def _answer(line: Line | Exchange) -> Answer:
         usd=line.usd,
         opaque=line.opaque,
         ended=line.ended,
+        reading_rule=line.reading_rule,
     )

@@ -8,9 +8,11 @@ from abc import abstractmethod
 from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from importlib import import_module
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -32,6 +34,12 @@ CLOCKS_DIFFER = 3600.0
 """The most seconds by which a provider's clock may be behind ours."""
 CALLS = {"tool_use", "function_call", "tool_calls"}
 """Types of tool calls in `opaque`: those of Anthropic, of /responses and of chats."""
+CONVERSATION = {"model", "messages", "input", "system"}
+"""Fields of a request's body that a recording has as messages and model."""
+SCHEMAS = {"schema", "parameters", "input_schema"}
+"""Fields of a request's body that hold a JSON schema."""
+SECRET_HEADERS = {"authorization", "x-api-key", "api-key", "proxy-authorization", "cookie"}
+"""Headers, in small letters, that would hold a key."""
 DEAREST = 10_000
 """USD. Higher prices of a call are not believed."""
 MOST = 10**9
@@ -54,7 +62,9 @@ class Remote(Model):
     key: str | None = None
     """Name of the environment variable with the key. None: the server wants no key."""
     base_url: str | None = None
-    """The server's address. None: the provider's own."""
+    """The server's address. None: the provider's own (`home`). The environment does not change it."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers of every request, such as OpenAI-Organization. The environment adds none. Never a key."""
     most_bytes: int = 4_000_000
     """The most bytes of a response, unpacked, and of its JSON items times `BYTES_OF_A_PART`. For a larger response the
     call fails. An answer of 100,000 tokens has 500,000 bytes; long lists of logprobs may have more. Parsing a response
@@ -66,6 +76,8 @@ class Remote(Model):
 
     sdk: ClassVar[str]
     """The module of the provider's SDK."""
+    home: ClassVar[str]
+    """The provider's own address."""
     path: ClassVar[str]
     """The path of requests under base_url."""
     parameter_names: ClassVar[frozenset[str]]
@@ -80,6 +92,23 @@ class Remote(Model):
                 f"model {self.model}: `key` takes the NAME of an environment variable (capitals, like OPENAI_API_KEY), "
                 "never the key itself; if it was one, take it out of the file and renew it"
             )
+        if (self.key or "").startswith("AGON_"):
+            raise AgonError(
+                f"model {self.model}: {self.key} is a secret of agon's own; `key` names the variable of a provider's key"
+            )
+        if self.base_url is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s]*", str(self.base_url)):
+            raise AgonError(
+                f"model {self.model}: base_url is {self.base_url!r}; it must begin with https:// or http:// and a host"
+            )
+        self.headers = dict(self.headers or {})
+        if not all(isinstance(part, str) and part.isprintable() for header in self.headers.items() for part in header):
+            raise AgonError(
+                f"model {self.model}: headers must be texts by name, such as {{OpenAI-Organization: org-1}}"
+            )
+        if secret := sorted({*map(str.lower, self.headers)} & SECRET_HEADERS):
+            raise AgonError(
+                f"model {self.model}: the header {secret[0]} holds a key, which is sent from the variable that `key` names"
+            )
         if not isinstance(self.most_bytes, int) or self.most_bytes < 1:
             raise AgonError(f"model {self.model}: most_bytes is a number of bytes, 1 or more, not {self.most_bytes!r}")
         unknown = sorted(set(self.parameters) - self.parameter_names - {"extra"})
@@ -89,6 +118,31 @@ class Remote(Model):
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | dict.fromkeys(("_client", "_loop"))  # connections stay in their process
+
+    @property
+    def address(self) -> str:
+        """The address that is asked."""
+        return self.base_url or self.home
+
+    @property
+    def host(self) -> str:
+        """The host that is asked, with its port if the address has one."""
+        return urlsplit(self.address).netloc.rpartition("@")[2]
+
+    @property
+    def key_name(self) -> str:
+        """Name of the environment variable with the key. Empty: no key is sent."""
+        return self.key or ""
+
+    def sent(self, request: Request) -> dict[str, Any]:
+        """The fields of the request's body without the conversation and what `parameters` says. Of schemas it has the hashes."""
+        if request.options:
+            return {}
+        body = self.request_body(replace(request, messages=request.messages[-1:]))
+        known = {json.dumps(value) for value in self.parameters.values()}
+        extra = self.parameters.get("extra") or {}
+        fields = {name: value for name, value in body.items() if name not in CONVERSATION and name not in extra}
+        return {name: _with_hashes(value) for name, value in fields.items() if json.dumps(value) not in known}
 
     @property
     def rewrites_body(self) -> bool:
@@ -199,8 +253,8 @@ class Remote(Model):
         client = await self._connect()
         if self.rewrites_body:
             return bytes((await client.post(path, cast_to=self._response_class, body=body)).content)
-        if self.base_url and path.startswith("/"):
-            path = self.base_url.rstrip("/") + path
+        if path.startswith("/"):
+            path = self.address.rstrip("/") + path
         # with bytes and a complete address the SDK takes a sixth less time
         return bytes((await client.post(path, cast_to=self._response_class, content=msgspec.json.encode(body))).content)
 
@@ -229,7 +283,7 @@ class Remote(Model):
         except CallFailed as fault:
             return fault
         try:
-            answer = self.read(content)
+            answer = with_source(self.read(content), content)
             bytes_in, bytes_out = (
                 sum(len(text.encode()) for text in texts)
                 for texts in ([message.text for message in messages], [answer.text, answer.thinking])
@@ -254,6 +308,7 @@ class Remote(Model):
                 await asyncio.to_thread(import_module, module)  # takes a second, so others go on meanwhile
         if self._client is None or self._loop is not loop:
             self._client, self._loop = self.make_client(self._secret()), loop
+            self._client._custom_headers = dict(self.headers)  # the SDKs add headers from the environment
         return self._client
 
     @property
@@ -291,12 +346,36 @@ class Remote(Model):
     def _without_key(self, answer: Answer) -> Answer:
         """The answer without the key, since some servers echo the request."""
         key = os.environ.get(self.key or "", "").strip()
-        texts = {name: getattr(answer, name) for name in ("text", "thinking", "id", "stop")}
+        texts = {
+            name: getattr(answer, name)
+            for name in ("text", "thinking", "id", "stop", "served", "provider", "fingerprint")
+        }
         texts["opaque"] = json.dumps(answer.opaque)
         if len(key) < SHORTEST or not any(key in text for text in texts.values()):
             return answer
         hidden = {name: text.replace(key, "[hidden]") for name, text in texts.items()}
         return replace(answer, **hidden | {"opaque": tuple(json.loads(hidden["opaque"]))})
+
+
+def with_source(answer: Answer, content: Any) -> Answer:
+    """The answer with what the JSON of its response says about who answered."""
+    values = (content.get(name) for name in ("model", "provider", "system_fingerprint"))
+    served, provider, fingerprint = (clean(one_line(value)) if isinstance(value, str) else "" for value in values)
+    return replace(answer, served=served, provider=provider, fingerprint=fingerprint)
+
+
+def _with_hashes(value: Any) -> Any:
+    """JSON in which every schema is a hash, because schemas are long and differ only with the legal actions."""
+    if isinstance(value, list):
+        return [_with_hashes(item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        name: blake2b(json.dumps(part, sort_keys=True).encode(), digest_size=8).hexdigest()
+        if name in SCHEMAS and isinstance(part, Mapping)
+        else _with_hashes(part)
+        for name, part in value.items()
+    }
 
 
 def object_in(content: Mapping[str, Any], name: str) -> dict[str, Any]:

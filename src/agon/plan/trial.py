@@ -160,10 +160,11 @@ def _check_space(space: Space) -> None:
     except TypeError as error:
         raise TypeError(f"{name} is not hashable ({error}): a space is a frozen dataclass, without lists") from None
     text = space.format(space.example(Random(0)))
-    if type(space).read is Space.read and space.read(f"[move] {text}").action is None:
+    readings = space.read(f"[move] {text}"), space.read_strictly(f"[move] {text}")
+    if type(space).read is Space.read and any(reading.action is None for reading in readings):
         raise ValueError(f"{name} writes {text[:80]!r}, which it does not read: give it a method parse (or read)")
     for option in space.options if isinstance(space, Choice) else ():
-        if space.read(f"[move] {option}").action != option:
+        if any(read(f"[move] {option}").action != option for read in (space.read, space.read_strictly)):
             raise ValueError(f"{option[:80]!r} cannot be an option: an answer of it would not be read as it")
 
 

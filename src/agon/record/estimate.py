@@ -57,14 +57,14 @@ def estimates(
     models: Mapping[str, Model],
     recording: Recording | None = None,
     habits: Habits | None = None,
-    usd: dict[tuple[str, str], float | None] | None = None,
+    by_match: dict[tuple[str, str], tuple[Load, float | None]] | None = None,
 ) -> list[Estimate]:
     """Estimates the calls of `matches` to each model that `recording` does not hold.
 
     For the middle, every answer is readable and has the expected length. `habits` multiplies it by the ratios in
     recordings of the same agents in the same games. Calls stay within the bounds of rules and agents. Without
-    recordings, tokens range from the shortest answers to answers of max_tokens in all possible calls. `usd`, if
-    present, gets the expected cost by match and model (None: unknown).
+    recordings, tokens range from the shortest answers to answers of max_tokens in all possible calls. `by_match`, if
+    present, gets the load and the expected cost in USD (None: unknown) by match and model.
     """
     total: dict[str, Load] = dict.fromkeys(models, Load())
     bounds, chain = dict.fromkeys(models, Spread()), dict.fromkeys(models, Spread())
@@ -111,10 +111,9 @@ def estimates(
                 bases[name] |= {basis} if load.calls.middle else set()
                 load_of_match, bounds[name] = load_of_match.plus(load), bounds[name].plus(bound)
             total[name], match_counts[name] = total[name].plus(load_of_match), match_counts[name] + (before > 0)
-            if usd is not None:
-                usd[match.id, name] = models[name].cost(
-                    load_of_match.tokens_in.middle, 0, load_of_match.tokens_out.middle
-                )
+            if by_match is not None:
+                cost = models[name].cost(load_of_match.tokens_in.middle, 0, load_of_match.tokens_out.middle)
+                by_match[match.id, name] = load_of_match, cost
             calls_left = len(expected.calls)
             longest = (
                 (expected.steps * value / calls_left for value in load_of_match.calls) if calls_left else (0.0,) * 3

@@ -173,6 +173,7 @@ class Beliefs:
                 f"{self.place.match}/{self.place.seat}/beliefs {self.asked}",
                 self.answer_tokens,
                 view,
+                reading_rule=self.llm.reading_rule,
             )
             again = partial(self._ask_again, view, instructions)
             draft = await ask(

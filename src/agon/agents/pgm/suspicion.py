@@ -131,12 +131,29 @@ class Suspicions(Space):
 
     def read(self, text: str, last: bool = False) -> Reading:
         """The first nested list in brackets with a row and a column for every name, made to sum to 1."""
+        matrices = self._matrices(text)
+        return Reading(normalised(matrices[0]), "") if matrices else Reading(None, self._none)
+
+    def read_strictly(self, text: str) -> Reading:
+        """The one nested list in brackets with a row and a column for every name, made to sum to 1."""
+        matrices = self._matrices(text)
+        if len(matrices) == 1:
+            return Reading(normalised(matrices[0]), "")
+        return Reading(None, f"there are {len(matrices)} such lists; write one" if matrices else self._none)
+
+    @property
+    def _none(self) -> str:
         size = len(self.names)
+        return f"there is no list of {size} lists of {size} numbers in square brackets"
+
+    def _matrices(self, text: str) -> list[list[list[float]]]:
+        """All nested lists of numbers with a row and a column for every name."""
+        matrices, size = [], len(self.names)
         for match in _NESTED.finditer(text):
             rows = [[float(cell) for cell in _NUMBER.findall(row)] for row in re.findall(r"\[([^\[\]]*)\]", match[0])]
             if [len(row) for row in rows] == [size] * size and all(isfinite(sum(row)) for row in rows):
-                return Reading(normalised(rows), "")
-        return Reading(None, f"there is no list of {size} lists of {size} numbers in square brackets")
+                matrices.append(rows)
+        return matrices
 
     def schema(self) -> Schema:
         """An object of rows by name, each an object of numbers by name, of which the proportions count."""

@@ -14,7 +14,7 @@ from agon.agents.base import Place, Reply, times_asked, total_cost
 from agon.agents.keeping import limit_context, overflow_of
 from agon.agents.llm import LLM, CutOff, Draft, ask, cut_off_of
 from agon.agents.prompts import OURS, Template, reads_template, require_own_words, source_of
-from agon.agents.reads import reads_of
+from agon.agents.reads import reading_rule_of, reads_of
 from agon.errors import AgonError
 from agon.games import Dice, Observation
 from agon.games.base import Times
@@ -23,6 +23,7 @@ from agon.games.tradecraft import Call, Hand, TradeCraft, table_view
 from agon.games.tradecraft.calls import ASKING, Calls, call_in, thought_in
 from agon.games.tradecraft.story import Deal, cut, known_deals
 from agon.models import Message, Request, extend
+from agon.models.base import ReadingRule
 from agon.registry import kind
 
 Role = Literal["proposer", "decision_maker", "planner", "crafter"]
@@ -137,7 +138,7 @@ class Roles:
     what was said; older ones are left out. `quoted`: characters of a message that the history quotes. All of these at most.
     `folder`: of prompt templates that come before agon's own. `prompts`: the prompt set (agon.agents.prompts).
     `reads`: free, constrained or called (agon.agents.reads). `overflow`: stop or cut, as of agon.agents.llm.LLM; oldest steps leave.
-    `cut_off`: void or as_done, as of agon.agents.llm.LLM.
+    `cut_off`: void or as_done, and `reading_rule`: strict or as_done, as of agon.agents.llm.LLM.
     `answer_tokens` of an answer, and `expected` steps of each role, about: for estimates alone.
     """
 
@@ -163,6 +164,7 @@ class Roles:
         reads: str | Mapping[str, Any] = "free",
         overflow: Literal["stop", "cut"] = "stop",
         cut_off: CutOff = "void",
+        reading_rule: ReadingRule = "strict",
     ) -> None:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
@@ -184,7 +186,7 @@ class Roles:
         self.overflow, self.cut_off = overflow_of(overflow), cut_off_of(cut_off)
         self.steps, self.attempts, self.plan_before = {**STEPS, **steps}, attempts, tuple(plan_before)
         self.recent, self.condensed, self.quoted = recent, condensed, quoted
-        self.reads, self.prompts = reads_of(reads), prompts
+        self.reads, self.prompts, self.reading_rule = reads_of(reads), prompts, reading_rule_of(reading_rule)
         self.answer_tokens, self.expected = answer_tokens, {**EXPECTED, **expected}
         self.at: tuple[int, str] = (0, "")
         """The turn and phase of the last question."""
@@ -303,6 +305,7 @@ class Roles:
             f"{self.place.match}/{self.place.seat}/{self.question_count}",
             self.answer_tokens,
             role_view,
+            reading_rule=self.reading_rule,
         )
 
         def again(fault: str) -> str:

@@ -1,0 +1,66 @@
+"""Which host each model of a command is asked at, and with which key."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agon.errors import AgonError, visible
+from agon.paths import ROOT, SHIPPED
+
+if TYPE_CHECKING:
+    from agon.models import Model
+
+
+def say_hosts(models: Mapping[str, Model], other_hosts: bool = True) -> None:
+    """Prints a line for each model. Raises AgonError if its file sends a key elsewhere than agon's file of that name.
+
+    At a terminal it asks first. `other_hosts`: nothing is asked, and nothing raised.
+    """
+    for name, model in models.items():
+        click.echo(visible(f"asks {name} ({model.model}) {_place(model)}"))
+    hidden = [line for name, model in models.items() if (line := _hides_another(name, model))]
+    for line in hidden:
+        click.echo(visible(f"note: {line}"), err=True)
+    if not hidden or other_hosts:
+        return
+    if not sys.stdin.isatty():
+        raise AgonError(
+            "the note above names a host or key that agon's own file does not: say other_hosts=true if it is right"
+        )
+    if not click.confirm("Ask there?"):
+        raise AgonError("nothing was asked; take the file out of conf/model, or call it otherwise")
+
+
+def _place(model: Model) -> str:
+    where = f"at {model.host}" if model.host else "on this machine"
+    return f"{where}, {f'with {model.key_name}' if model.key_name else 'without a key'}"
+
+
+def _hides_another(name: str, model: Model) -> str:
+    """What the project's conf/model does otherwise than agon's own file of that name. Empty: nothing, or there is only one."""
+    from agon.conf import build
+
+    if ROOT == SHIPPED or not _shipped(name).is_file():
+        return ""
+    own: Model = build(_shipped_settings(name))
+    if (own.host, own.key_name) == (model.host, model.key_name):
+        return ""
+    return f"this project's conf/model asks {name} {_place(model)}; agon's own file of that name asks {_place(own)}"
+
+
+def _shipped(name: str) -> Path:
+    return SHIPPED / f"conf/model/{name}.yaml"
+
+
+def _shipped_settings(name: str) -> dict[str, Any]:
+    """The settings of agon's own file, with those that it builds upon. Hydra would take the project's files for these."""
+    from agon.conf import document
+
+    settings = document(_shipped(name))
+    bases = [_shipped_settings(base) for base in settings.pop("defaults", []) if base != "_self_"]
+    return {key: value for part in (*bases, settings) for key, value in part.items()}
