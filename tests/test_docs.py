@@ -345,8 +345,8 @@ def test_the_verdicts_that_are_listed_as_changed_are_those_of_the_results():
 def test_the_docs_say_how_often_the_rule_was_changed():
     rule = (ROOT / "docs/statements-rule.md").read_text()
     changes = re.findall(r"^- 20\d\d-\d\d-\d\d", rule.partition("## Changed after it was applied")[2], re.MULTILINE)
-    words = ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"]
-    word = words[len(changes) - 10]
+    words = ["fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
+    word = words[len(changes) - 15]
     for name in ("docs/statements-rule.md", "docs/why.md", "CHANGES.md", "docs/all-changes.md"):
         said = re.findall(r"before it was applied,? and changed\s+(\w+) times since", (ROOT / name).read_text())
         assert said == [word], name

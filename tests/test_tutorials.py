@@ -132,6 +132,7 @@ def test_two_conditions_compared(reader, tmp_path):
     assert rate.low < 0 < rate.high and rate.difference != 0, "a difference, and an interval that has a width"
     said = (TUTORIALS / "two-conditions-compared.md").read_text()
     assert f"difference {rate.difference:.4g} (95 % interval {rate.low:.4g} to {rate.high:+.4g})" in said
+    assert f"(spread {rate.spread:.3g}, {rate.df:.0f} degrees of freedom)" in said
     patience.run(["git", "init", "-q"], cwd=reader.folder, check=True)
     seen = subprocess.check_output(
         ["git", "status", "--porcelain", "-uall"], cwd=reader.folder, text=True, timeout=LONG

@@ -45,6 +45,8 @@ class Difference:
     """Matches of each condition, or pairs, for a power of 80 % at the observed difference."""
     spread: float
     """The standard deviation in the unit of which `effect` is."""
+    df: float
+    """Degrees of freedom behind `spread`."""
 
 
 def by_stratum(cells: Cells, level: float = 0.95) -> dict[str, NDArray[Any]]:
@@ -85,6 +87,7 @@ def difference(cells: Cells, level: float = 0.95, seed: int = 1, alike: bool = F
         p_error=p_error,
         needed=needed(result.second - result.first, result.spread, result.how == "paired"),
         spread=result.spread,
+        df=result.df,
     )
 
 

@@ -31,7 +31,8 @@ def explain_pair(row: Any) -> str:
     sizes = [f"{row.needed:,.0f} {unit} at this difference"] if row.needed == row.needed else []
     if "needed_to_detect" in row._fields and row.needed_to_detect == row.needed_to_detect:
         sizes.append(f"{row.needed_to_detect:,.0f} at {row.detect:g}")
-    return "\n".join([*lines, *([f"  for a power of 80 %: {', '.join(sizes)}"] if sizes else [])])
+    behind = f" (spread {row.spread:.3g}, {count(int(row.df), 'degree')} of freedom)"
+    return "\n".join([*lines, *([f"  for a power of 80 %: {', '.join(sizes)}{behind}"] if sizes else [])])
 
 
 def _signed(row: Any) -> str:

@@ -81,6 +81,13 @@ class Test:
         return self.gap_function is None and not single
 
     @property
+    def estimate_of(self) -> str:
+        """What `estimate` is."""
+        if self.gaps is not None:
+            return "smallest gap" if len(self.gaps) > 1 else "gap"
+        return f"share of {len(self.mask)} rows" if self.sized else "number"
+
+    @property
     def estimate(self) -> float:
         """The smallest gap of an order, the number of a single row, or else the share of rows that meet the condition."""
         if self.absent:
@@ -126,22 +133,23 @@ def half(numbers: Any, condition: Condition = lambda x: x) -> Test:
     return Test(table, condition, -(-len(table) // 2), counted=True)
 
 
-def at_least(rows: int, numbers: Any, condition: Condition = lambda x: x) -> Test:
-    """At least this many rows meet the condition."""
-    return Test(_rows(numbers), condition, rows)
+def nearly_all(numbers: Any, condition: Condition = lambda x: x) -> Test:
+    """At least nine in ten rows meet the condition; of five to nine rows all but one, and of fewer all."""
+    table = _rows(numbers)
+    n = len(table)
+    return Test(table, condition, n - max(n // 10, int(n >= 5)), counted=True)
+
+
+def several(numbers: Any, condition: Condition = lambda x: x) -> Test:
+    """At least three rows meet the condition; of four rows or fewer, at least half."""
+    table = _rows(numbers)
+    return Test(table, condition, min(3, -(-len(table) // 2)))
 
 
 def share_of(least: float, numbers: Any, condition: Condition = lambda x: x) -> Test:
     """At least this share of the rows (0 to 1) meets the condition."""
     table = _rows(numbers)
     return Test(table, condition, _rows_of_share(least, len(table)), counted=True)
-
-
-def share_below(most_of: float, numbers: Any, condition: Condition = lambda x: x) -> Test:
-    """Less than this share of the rows (0 to 1) meets the condition: so many do not, and these are counted."""
-    table = _rows(numbers)
-    others = len(table) + 1 - _rows_of_share(most_of, len(table))
-    return Test(table, lambda x: ~condition(x).astype(bool), others, counted=True)
 
 
 def order(numbers: Any, *groups: str | Sequence[str]) -> Test:

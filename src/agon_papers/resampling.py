@@ -25,8 +25,10 @@ MANY = 20
 def within_cells(cells: NDArray[np.intp], block: int, *, whole: bool = False) -> NDArray[np.int8]:
     """Draws units within cells, with replacement. Returns how often each unit is in each record set (BLOCK x units).
 
-    From a cell with n units it draws n - 1 (Rao and Wu, JASA 83, 1988), or n if `whole`, for units of `stretch_deviations`. A cell of
-    one unit keeps it. `cells`: the code of each unit's cell. `block`: the seed; the same number gives the same record sets.
+    From a cell with n units it draws n. The mean of n draws varies too little, by the factor (n - 1) / n. So in a share
+    n / (2 (n - 1)) of the record sets the last unit is the same as the one before: then the mean has the right variance, and each
+    cell keeps its weight. If `whole`, this is left out, for units of `stretch_deviations`. A cell of one unit keeps it.
+    `cells`: the code of each unit's cell. `block`: the seed; the same number gives the same record sets.
     """
     by_cell = np.argsort(cells, kind="stable")
     sizes = np.bincount(cells)
@@ -36,7 +38,10 @@ def within_cells(cells: NDArray[np.intp], block: int, *, whole: bool = False) ->
     for n in np.unique(sizes):
         which = np.flatnonzero(sizes == n)
         members = by_cell[first[which, None] + np.arange(n)]
-        draws = dice.integers(0, n, size=(BLOCK, len(which), n if whole or n == 1 else n - 1))
+        draws = dice.integers(0, n, size=(BLOCK, len(which), n))
+        if n > 1 and not whole:
+            twice = dice.random((BLOCK, len(which))) < n / (2 * (n - 1))
+            draws[..., -1] = np.where(twice, draws[..., -2], draws[..., -1])
         units = members[np.arange(len(which))[None, :, None], draws].reshape(BLOCK, -1)
         np.add.at(weights, (np.arange(BLOCK)[:, None], units), 1)
     return weights
@@ -66,19 +71,17 @@ class Units:
     ) -> Callable[[int], pd.DataFrame]:
         """A function from the number of a record set to the rows of a table in it, or to their means `by` columns.
 
-        A table without matches stays as it is. `whole`: see `within_cells`. In means, each of the n - 1 units of a cell weighs
-        n / (n - 1), so that large and small cells keep their weights.
+        A table without matches stays as it is. `whole`: see `within_cells`.
         """
         if "match" not in table:
             return lambda number: table
         places = self.places(table)
         rows = np.arange(len(table))
-        scale = 1.0 if whole else self._scales[places]
         means = weighted_means(table, by) if by else None
 
         def one(number: int) -> pd.DataFrame:
             weights = self._weights(number // BLOCK, whole)[number % BLOCK, places]
-            return means(weights * scale) if means else table.take(np.repeat(rows, weights))
+            return means(weights) if means else table.take(np.repeat(rows, weights))
 
         return one
 
@@ -91,19 +94,13 @@ class Units:
         """The cell of each match."""
         return self.table.groupby([*self.cell], observed=True, sort=False).ngroup().to_numpy()
 
-    @cached_property
-    def _scales(self) -> NDArray[np.float64]:
-        """n / (n - 1) for each match in a cell of n; 1 in a cell of one."""
-        n = np.bincount(self._cells)[self._cells]
-        return n / np.maximum(n - 1, 1)
-
     def _weights(self, block: int, whole: bool) -> NDArray[np.int8]:
         if (block, whole) not in self.blocks:
             self.blocks[block, whole] = within_cells(self._cells, block, whole=whole)
         return self.blocks[block, whole]
 
 
-def weighted_means(table: pd.DataFrame, by: Sequence[str]) -> Callable[[NDArray[np.float64]], pd.DataFrame]:
+def weighted_means(table: pd.DataFrame, by: Sequence[str]) -> Callable[[NDArray[np.int8]], pd.DataFrame]:
     """A function from weights of rows to the weighted means of `table.groupby(by)`."""
     groups = table.groupby([*by])
     plain = groups.mean(numeric_only=True)
@@ -113,8 +110,8 @@ def weighted_means(table: pd.DataFrame, by: Sequence[str]) -> Callable[[NDArray[
     present = ~np.isnan(numbers)
     numbers[~present] = 0
 
-    def means(weights: NDArray[np.float64]) -> pd.DataFrame:
-        rows = weights[order, None]
+    def means(weights: NDArray[np.int8]) -> pd.DataFrame:
+        rows = weights[order, None].astype(float)
         total, n = (np.add.reduceat(rows * values, first) for values in (numbers, present))
         return pd.DataFrame(total / np.where(n, n, np.nan), plain.index, plain.columns)
 

@@ -40,7 +40,7 @@ DRAWINGS = ("mean", "spread", "correlation")
 
 COLUMNS = [
     *("paper", "statement", "section", "claim", "published", "recomputed", "verdict", "reason", "why"),
-    *("estimate", "low", "high", "n", "unit", "chance", "chance_true", "constant_low", "constant_high"),
+    *("estimate", "estimate_of", "low", "high", "n", "unit", "chance", "chance_true", "constant_low", "constant_high"),
     *("stability", "draws", "rule", "p", "p_section", "verdict_section"),
 ]
 """Columns of the table of claims. Numbers that do not apply are absent. `statement`: the name of the function."""
@@ -52,9 +52,9 @@ VERDICTS = (HOLDS, AS_CHANCE, FAILS, UNDECIDED, UNCHECKED)
 
 NEAR = "knife-edge: {} decides otherwise"
 READINGS = "two readings: {}"
-FEW = "too few records: about {times} times as many would show that it {verdict}"
+FEW = "too few records: {times} times as many would show that it {verdict}"
 CAPTION = "caption: it is true of the variant that the table shows, and false of the one that its caption names"
-UNKNOWN = "unknown noise: the paper does not print how much a number varies, nor does its design bound it"
+UNKNOWN = "unknown noise: nothing says how much a number varies, and the design gives no bound"
 """Why a statement is undecided, or why it fails although its table agrees."""
 
 ENOUGH = 0.95
@@ -290,11 +290,12 @@ class Reading:
     @property
     def reason(self) -> str:
         """Why it is undecided; empty where it is decided."""
-        if not self.decision.draws:
+        if not self.decision.draws or 1 in self.cells:
             return UNKNOWN
         if not self.decision.is_clear:
             times = max(self.decision.times, FEWEST)
-            text = f"{times:.1f}" if times < 2 else f"{times:.0f}" if times < MOST_TIMES else f"{MOST_TIMES} or more"
+            about = f"about {times:.1f}" if times < 2 else f"about {times:.0f}"
+            text = about if times < MOST_TIMES else f"only more than {MOST_TIMES}"
             return FEW.format(times=text, verdict=HOLDS if self.decision.holds else FAILS)
         for name, tests in self.moved.items():
             if all(test.true for test in tests) != self.decision.holds:
@@ -314,6 +315,7 @@ class Reading:
             low, high = max(low, -1.0), min(high, 1.0)
         return {
             "estimate": test.estimate,
+            "estimate_of": test.estimate_of,
             "low": round(low, DECIMALS),
             "high": round(high, DECIMALS),
             "stability": self.decision.stability,
@@ -352,16 +354,17 @@ class Statements:
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Decides the function below it, and shows the verdict.
 
-        `kind`: one of KINDS. `biased`: noise moves the mean of its numbers, as of a spread of means; the record sets are shifted back.
-        `drawing`: one of DRAWINGS, where the kind does not say which. `captions`: variant -> the table whose caption names it; where
-        the table shows another variant, the statement is read with that one too. Raises ValueError for an unknown kind or drawing,
-        and for a function that returns nothing.
+        `kind`: one of KINDS. `biased`: noise moves the mean of its numbers, so the record sets are shifted back; this is always so for
+        spreads and correlations. `drawing`: one of DRAWINGS, where the kind does not say which. `captions`: variant -> the table whose
+        caption names it; where the table shows another variant, the statement is read with that one too. Raises ValueError for an
+        unknown kind or drawing, and for a function that returns nothing.
         """
         if kind not in KINDS:
             raise ValueError(f"there is no kind {kind}; there are {', '.join(KINDS)}")
         if drawing not in ("", *DRAWINGS):
             raise ValueError(f"record sets are not drawn for {drawing}, but for {', '.join(DRAWINGS)}")
         how = drawing or (kind if kind in DRAWINGS else "mean")
+        biased = biased or kind in ("spread", "correlation")
 
         def decide(function: Callable[..., Any]) -> Callable[..., Any]:
             claim, _, why = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
@@ -508,7 +511,7 @@ def words(row: Mapping[str, Any]) -> str:
     numbers = ""
     number = {key: f"{round(value, DECIMALS):.3g}" for key, value in row.items() if isinstance(value, float)}
     if "stability" in row:
-        numbers = f" · estimate {number['estimate']} ({number['low']} to {number['high']})"
+        numbers = f" · estimate {number['estimate']} ({row['estimate_of']}; {number['low']} to {number['high']})"
         numbers += f" · {row['stability']:.0%} of {row['draws']} record sets agree"
     if "chance" in row:
         numbers += f" · uniform play {number['chance']} (true in {row['chance_true']:.0%} of its record sets)"

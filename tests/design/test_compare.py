@@ -1,5 +1,6 @@
 """Conditions compared: what is set against what, what is left out, and what is said of it."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -299,7 +300,9 @@ def test_the_command_says_it_writes_it_and_overwrites_nothing(tmp_path, capfd):
     ]
     assert main([*words, f"--out={tmp_path}/made"]) == 0
     told = capfd.readouterr().out
-    assert "cooperation_rate: zs" in told and "for a power of 80 %" in told
+    assert "cooperation_rate: zs" in told and re.search(
+        r"for a power of 80 %: .* at 0\.1 \(spread \S+, \d+ degrees of freedom\)", told
+    )
     names = {path.name for path in (tmp_path / "made").iterdir()}
     assert names >= {"pairs.csv", "strata.csv", "conditions.csv", "points_zs_cot.png", "cooperation_rate_zs_cot.svg"}
     assert main([*words, f"--out={tmp_path}/made"]) == 1 and "another has made" in capfd.readouterr().err

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from claims import cells_of
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -19,16 +20,16 @@ from agon_papers.propositions import (
     all_of,
     any_of,
     aside,
-    at_least,
     half,
     largest,
     most,
+    nearly_all,
     none_of,
     open_if,
     order,
     printed,
     readings,
-    share_below,
+    several,
     share_of,
     smallest,
     text_of_all,
@@ -70,10 +71,20 @@ def test_quantifiers_count_rows(numbers, bound):
     }  # fmt: skip
     assert {quantifier: quantifier(numbers, above).true for quantifier in counts} == counts
     for least in range(1, n + 1):
-        assert at_least(least, numbers, above).true == (hits >= least)
+        assert propositions.Test(numbers, above, least).true == (hits >= least)
         assert share_of(least / n, numbers, above).true == (hits >= least)
-        assert share_below(least / n, numbers, above).true == (hits < least)
-    assert most(numbers, above).estimate == hits / n
+    assert most(numbers, above).estimate == hits / n and most(numbers, above).estimate_of == f"share of {n} rows"
+
+
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [
+        (nearly_all, {1: 1, 4: 4, 5: 4, 8: 7, 9: 8, 10: 9, 19: 18, 20: 18, 48: 44}),
+        (several, {1: 1, 2: 1, 3: 2, 4: 2, 5: 3, 8: 3, 48: 3}),
+    ],
+)
+def test_words_need_so_many_rows_as_the_rule_says(words, needed):
+    assert {n: words(pd.Series(range(n)), lambda x: x < 0).least for n in needed} == needed
 
 
 @given(SERIES.filter(lambda numbers: len(numbers) > 2))
@@ -82,6 +93,7 @@ def test_orders_are_of_every_pair(numbers):
     top, rest, last = numbers[0], numbers[others], numbers.iloc[-1]
     assert largest(numbers, 0).true == (top > rest.max()) and smallest(numbers, 0).true == (top < rest.min())
     assert largest(numbers, 0).estimate == top - rest.max() and smallest(numbers, 0).estimate == rest.min() - top
+    assert largest(numbers, 0).estimate_of == "smallest gap" and order(numbers, [0], [1]).estimate_of == "gap"
     middle = numbers.index[1:-1]
     chain = order(numbers, [first], middle, [numbers.index[-1]])
     assert chain.true == (top > numbers[middle].max() and numbers[middle].min() > last)
@@ -128,7 +140,8 @@ def test_a_tie_is_written_alike_by_every_processor(tie):
     pages = {
         verdict.words(
             row
-            | {"estimate": x, "low": x, "high": x, "stability": 1.0, "chance": x, "chance_true": 1.0}
+            | {"estimate": x, "estimate_of": "number", "low": x, "high": x, "stability": 1.0}
+            | {"chance": x, "chance_true": 1.0}
             | {"constant_low": x, "constant_high": x}
         )
         for x in seen
@@ -186,11 +199,10 @@ codes = st.lists(st.integers(0, 4), min_size=1, max_size=30).map(lambda cells: n
 
 
 @given(codes, st.booleans(), st.integers(0, 3))
-def test_cells_keep_their_size_less_one(cells, whole, block):
+def test_cells_keep_their_size(cells, whole, block):
     weights, sizes = within_cells(cells, block, whole=whole), np.bincount(cells)
     drawn = np.stack([weights[:, cells == cell].sum(axis=1) for cell in range(len(sizes))], axis=1)
-    assert weights.shape == (BLOCK, len(cells))
-    assert (drawn == np.where((sizes == 1) | whole, sizes, sizes - 1)).all()
+    assert weights.shape == (BLOCK, len(cells)) and (drawn == sizes).all()
     assert np.array_equal(weights, within_cells(cells, block, whole=whole))
 
 
@@ -208,24 +220,21 @@ def test_means_are_those_of_the_rows_that_are_drawn(cells, whole, number):
     table = pd.DataFrame({"cell": cells, "pair": cells // 2, "points": points, "void": 0, "match": map(str, cells)})
     table["match"] += table.index.astype(str).map("/{}".format)
     units = Units(table, ["cell"])
-    n = table.groupby("cell").cell.transform("size")
-    weight = 1.0 if whole else n / (n - 1).clip(lower=1)
     for part in (table, table[table.pair > 0]):
         drawn = units.redraws(part, whole=whole)(number)
-        weights = table.assign(weight=weight).weight.loc[drawn.index].where(drawn.points.notna())
         for by in (["cell"], ["pair"], ["void", "pair"]):
             means = units.redraws(part, by, whole=whole)(number)
-            keys = [drawn[name] for name in by]
-            expected = (drawn.points * weights).groupby(keys).sum(min_count=1) / weights.groupby(keys).sum()
-            pd.testing.assert_series_equal(means.points, expected, check_names=False)
+            pd.testing.assert_series_equal(means.points, drawn.groupby(by).points.mean())
 
 
 def test_means_over_cells_of_different_sizes_keep_their_weights():
     table = pd.DataFrame(
         {"cell": [0] * 5 + [1] * 2, "points": [0.0] * 5 + [1.0] * 2, "void": 0, "match": list("abcdefg")}
     )
-    draw = Units(table, ["cell"]).redraws(table, ["void"])
-    assert {round(draw(number).points.item(), 9) for number in range(20)} == {round(2 / 7, 9)}
+    units = Units(table, ["cell"])
+    means, drawn = units.redraws(table, ["void"]), units.redraws(table)
+    assert {means(number).points.item() for number in range(20)} == {2 / 7}
+    assert {drawn(number).points.mean() for number in range(20)} == {2 / 7}
 
 
 def values(n: int, cells: int, samples: int) -> np.ndarray:
@@ -346,7 +355,7 @@ def test_a_row_at_the_bound_does_not_undo_those_that_are_certain():
 
 def test_what_is_true_of_as_many_rows_as_of_coins_is_undecided():
     """Three of eight rows are above, each only a little more often than not."""
-    own = at_least(3, pd.Series([1.0] * 5 + [-1.0] * 3), lambda x: x > 0)
+    own = several(pd.Series([1.0] * 5 + [-1.0] * 3), lambda x: x > 0)
     parts = np.random.default_rng(SEED).random((BLOCK * LOOKS[-1], 8)) < 0.7
     found = settle([own], lambda block: [in_sets(parts[block * BLOCK : (block + 1) * BLOCK], 3, rows=True)])
     assert (parts.sum(axis=1) >= 3).mean() > ENOUGH and not found.is_clear
@@ -401,7 +410,7 @@ def test_a_comparison_is_decided_as_by_students_t_test():
     """On random samples of ten matches and ten: 300 of them."""
     dice, n = np.random.default_rng(SEED), 10
     labels = np.repeat([0, 1], n)
-    weights = [within_cells(labels, block) / (n - 1) for block in range(8)]
+    weights = [within_cells(labels, block) / n for block in range(8)]
     sides = np.concatenate([np.full((1, 2 * n), 1 / n), *weights]) * np.where(labels == 0, 1, -1)
     ours, theirs = [], []
     for _ in range(300):
@@ -417,7 +426,7 @@ def test_a_comparison_is_decided_as_by_students_t_test():
 def test_a_level_is_decided_as_by_two_one_sided_tests():
     """Whether a mean is within a margin, on 300 random samples of twelve matches: statsmodels' TOST."""
     dice, n, margin = np.random.default_rng(SEED), 12, 0.6
-    weights = np.concatenate([within_cells(np.zeros(n, dtype=int), block) for block in range(8)]) / (n - 1)
+    weights = np.concatenate([within_cells(np.zeros(n, dtype=int), block) for block in range(8)]) / n
     alike = []
     for _ in range(300):
         sample = dice.normal(dice.choice([0, 0.6, 1.5]), dice.choice([0.3, 1]), size=n)
@@ -670,6 +679,30 @@ def test_what_is_biased_is_moved_to_what_the_records_give():
     assert plain.low > 0 and moved.low < 0 < moved.high and moved.estimate == pytest.approx(plain.estimate)
 
 
+def test_drawn_spreads_are_moved_to_those_of_the_records():
+    """The standard deviation of a few drawn matches is too small on average."""
+
+    def spread(m=rows("matches", model="A")):
+        """A varies."""
+        return all_of(m.groupby(CELL).points.std().mean(), lambda x: x > 0)
+
+    found = judged(matches(0, 0, 0, 2), "spread", spread)
+    plain = judged(matches(0, 0, 0, 2), "level", spread)
+    assert found.estimate - found.low == pytest.approx(found.high - found.estimate, rel=0.5)
+    assert plain.estimate - plain.low > 3 * (plain.high - plain.estimate)
+
+
+def test_cells_of_one_match_never_vary_so_their_noise_is_unknown():
+    def above(m=rows("matches")):
+        """A is above B."""
+        return order(means(m), "A", "B")
+
+    table = matches(8, 4, 0, 1)
+    assert judged(table, "comparison", above).verdict == "holds"
+    found = judged(table[(table.opponent != "pp") | (table.repetition == 0)], "comparison", above)
+    assert (found.verdict, found.reason) == ("undecided", verdict.UNKNOWN)
+
+
 def exact(m=rows("matches", model="A")):
     """A earns 8.0."""
     return printed(means(m), {"A": "8.0"})
@@ -748,7 +781,7 @@ def test_definitions_that_disagree_decide_nothing():
     assert (found.verdict, found.reason) == ("undecided", "two readings: holds by points, fails by less")
 
 
-@pytest.mark.parametrize(("lead", "reason"), [(0.4, "too few records: about "), (0.001, "about 100 or more times")])
+@pytest.mark.parametrize(("lead", "reason"), [(0.4, "too few records: about "), (0.001, "only more than 100 times")])
 def test_an_undecided_statement_says_how_many_matches_would_decide(lead, reason):
     found = judged(matches(lead, 0, 0, 3), "comparison", comparison)
     assert found.verdict == "undecided" and reason in found.reason
@@ -798,11 +831,11 @@ def test_the_statements_of_a_section_are_seen_together():
 def test_a_statement_on_the_page_breaks_no_table():
     row = {"claim": "a | b", "section": "1", "published": "p", "verdict": "holds", "recomputed": "x | y", "why": ""}
     assert verdict.words(row) == "**a \\| b** (1)  \n*holds* · the paper: p  \nx \\| y"
-    row |= {"estimate": 0.5, "low": 0.25, "high": 0.75, "stability": 0.975, "draws": 120}
+    row |= {"estimate": 0.5, "estimate_of": "number", "low": 0.25, "high": 0.75, "stability": 0.975, "draws": 120}
     assert (
         verdict.words(row)
         .splitlines()[1]
-        .startswith("*holds* · the paper: p · estimate 0.5 (0.25 to 0.75) · 98% of 120 record")
+        .startswith("*holds* · the paper: p · estimate 0.5 (number; 0.25 to 0.75) · 98% of 120 record")
     )
 
 
@@ -817,10 +850,30 @@ def test_the_rule_names_every_kind_and_the_numbers_of_the_program():
     assert f"There are {BLOCK};" in text and f"up to {LOOKS[-1] * BLOCK}." in text
 
 
+BOUNDS = {"most": "0.5", "half": "0.5", "nearly_all": "0.9"}
+"""Function of a word -> the bound of one share, where a statement asks for a share and not for a number of rows."""
+
+
+@pytest.mark.parametrize("paper", ["counterfactual", "magic", "tradecraft"])
+def test_statements_count_a_word_as_the_rule_says(paper):
+    table = RULE.read_text(encoding="utf-8").partition("| words | so many rows | function |")[2].partition("\n\n")[0]
+    listed = re.findall(r"^\| ([^|]+) \| [^|]+ \| `(\w+)` \|$", table, re.MULTILINE)
+    functions = {word: function for words, function in listed for word in words.split(", ")}
+    assert len(functions) > 20
+    met = 0
+    for name, source in cells_of(paper)[1].items():
+        _, docstring, code = source.split('"""')
+        for word in re.findall(r'"([A-Z][a-z ]+)" (?:of [a-z ]+ )?means', " ".join(docstring.split())):
+            if function := functions.get(word.lower()):
+                met += 1
+                assert f"{function}(" in code or BOUNDS[function] in source, (name, word)
+    assert met > 0
+
+
 def test_the_rule_says_how_often_it_errs_as_it_was_measured():
     measured = pd.read_csv(ROOT / "docs/statistics/rule.csv")
     errors = measured[["error_holds", "error_fails"]].to_numpy()
-    assert (measured[["holds", "fails"]] - 3 * errors <= 0.06).all(axis=None)
+    assert (measured[["holds", "fails"]] - 3 * errors <= 0.07).all(axis=None)
     table = re.findall(
         r"^\| (`\w+`[^|]*) \| (\d+ to \d+) % \| (\d+ to \d+) % \| (\d+ to \d+) % \|$",
         RULE.read_text(encoding="utf-8"),

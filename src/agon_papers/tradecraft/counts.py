@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 
 from agon.metrics.interval import RATE, SHARE, ratio_interval
-from agon_papers.tradecraft.facts import LIMIT, LOG_TURNS, MODELS, PERSONAS, Facts
+from agon_papers.tradecraft.facts import LIMIT, LOG_TURNS, PERSONAS, Facts
 
-BARS = {"j": MODELS, "k": PERSONAS}
 MEASURES = ("invalid_behaviour", "rejection", "turns")
 SUM_FACTORS = {"rejection": 1.0, "turns": 0.5}
 """Reconciled: a persona's bar is not the mean of its players but their sum times this factor."""
