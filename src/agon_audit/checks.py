@@ -712,7 +712,7 @@ def _text(value: object) -> str:
 def _same(first: pd.Series, second: pd.Series) -> pd.Series:
     """Whether texts are the same word or the same number."""
     as_numbers = [pd.to_numeric(column, errors="coerce") for column in (first, second)]
-    return (first.map(folded) == second.map(folded)) | (as_numbers[0] == as_numbers[1])
+    return (first.map(folded, na_action="ignore") == second.map(folded, na_action="ignore")) | (as_numbers[0] == as_numbers[1])
 
 
 # ---- what was seen ----

@@ -65,9 +65,8 @@ class Games:
     @cached_property
     def profile(self) -> np.ndarray:
         """A number for the actions of all seats in each row's round: the same for the same actions."""
-        own, seat = self.place, self.rows.seat.to_numpy()
-        pairs = pd.util.hash_array(own) ^ pd.util.hash_array(seat)
-        mixed = pd.Series(pd.util.hash_array(pairs))
+        pairs = self.place * 2**20 + self.rows.seat.to_numpy()
+        mixed = pd.Series(pd.util.hash_array(pairs))  # a sum of hashes does not depend on the order of the seats
         return mixed.groupby(self.group, sort=False).transform("sum").to_numpy()
 
     @cached_property
@@ -151,10 +150,10 @@ def _long(raw: pd.DataFrame, mapping: Mapping) -> pd.DataFrame:
 
 
 def _seat_numbers(column: pd.Series) -> Any:
-    """Seats as numbers: as they are, or in the order of their names."""
+    """Seats as numbers from 0: as they are, or one less where they count from 1, or in the order of their names."""
     numbers = pd.to_numeric(column, errors="coerce")
     if numbers.isna().equals(column.isna()):
-        return numbers.array
+        return (numbers - (numbers.min() == 1)).array
     return pd.Categorical(column).codes
 
 
