@@ -17,7 +17,7 @@ from agon.errors import AgonError, count
 from agon_audit.checks import CHECKS, KEPT, PLACE, Case, Found, match_hashes
 from agon_audit.formats import find_files, read_files
 from agon_audit.mapping import Mapping, Rules
-from agon_audit.own import rules_of
+from agon_audit.own import OwnMatches, rules_of
 from agon_audit.printed import WRONG, Decision, decide_all
 from agon_audit.rules import Judge, Payment, Table, openspiel_rules, read_rules
 from agon_audit.turns import Games, tidy
@@ -110,7 +110,7 @@ def audit(folder: Path, mapping: Mapping, base: Path, numbers: pd.DataFrame | No
     for raw in _batches(read_files(paths, folder, mapping)):
         games = tidy(raw, mapping)
         payment, rounds, has_table = judges.apply(games)
-        case = Case(games, payment, rounds, has_table, transcripts)
+        case = Case(games, payment, rounds, has_table, judges.words, transcripts)
         for check in CHECKS:
             result.found[check.name] = _merged(result.found.get(check.name), check.run(case))
         result.rows += len(games.rows)
@@ -150,9 +150,16 @@ class _Judges:
         self._mapping, self._folder = mapping, folder if folder.is_dir() else folder.parent
         self.used: dict[str, Judge] = {}
         self._skipped: dict[str, list[str]] = {}
+        self._own: tuple[str, OwnMatches] | None = None
         named: dict[str, Rules] = {"": mapping.rules} if mapping.rules else {}
         for condition, rules in (named | mapping.rules_of_condition).items():
             self.used[condition] = read_rules(rules, base)
+
+    @property
+    def words(self) -> list[str]:
+        """The actions of all tables of payoffs."""
+        tables = [judge for judge in self.used.values() if isinstance(judge, Table)]
+        return list(dict.fromkeys(action for table in tables for own in table.actions for action in own))
 
     def apply(self, games: Games) -> tuple[Payment, np.ndarray, np.ndarray]:
         """What the rules say about every row, the fixed number of rounds, and whether every round is paid by a table."""
@@ -181,7 +188,9 @@ class _Judges:
     def _judges(self, condition: str, rows: pd.DataFrame) -> Iterator[tuple[Judge, pd.DataFrame]]:
         if self._mapping.format == "agon" and not self.used.keys() & {"", condition}:
             for file, part in rows.groupby("file", observed=True, sort=False):
-                judge = rules_of(self._folder / str(file), condition)
+                if self._own is None or self._own[0] != file:
+                    self._own = str(file), OwnMatches(self._folder / str(file))
+                judge = rules_of(self._own[1], condition)
                 self.used[f"{file} {condition}"] = judge
                 yield judge, part
             return

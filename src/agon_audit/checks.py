@@ -35,6 +35,8 @@ class Case:
     """The fixed number of rounds of each row's match; NaN where the rules do not say it."""
     has_table: np.ndarray
     """Whether a row has rules that pay every round by its actions."""
+    words: Sequence[str]
+    """Actions of the rules."""
     transcripts: dict[int, str] = field(default_factory=dict)
     """Hash of a transcript -> its match, of all files so far."""
 
@@ -476,7 +478,10 @@ def seats(case: Case) -> Found:
     usual = pd.Series(number).groupby(rows.match.cat.codes.to_numpy()).transform("max").to_numpy()
     first = ~pd.Series(group).duplicated().to_numpy()
     mask = first & (number < usual)
-    if mask.sum() > max(1, RARE * first.sum()):
+    inferred = first & ~case.has_table
+    if (mask & inferred).sum() > RARE * inferred.sum():
+        mask, first = mask & ~inferred, first & ~inferred
+    if not first.any():
         return Found(0, skipped="seats take turns, so a round does not have all of them")
     return where(
         case,
@@ -523,7 +528,7 @@ def players(case: Case) -> Found:
 def replies(case: Case) -> Found:
     """Replies that are nothing but another action, or name another one after the mapping's tag. Other readings are notes."""
     rows = case.games.rows
-    said = readings(rows.reply, rows.action, case.games.mapping.tag)
+    said = readings(rows.reply, [*map(str, rows.action.cat.categories), *case.words], case.games.mapping.tag)
     if said is None:
         return Found(0, skipped="there are too many different actions to look for them in replies")
     action = rows.action.astype("str")
@@ -712,7 +717,9 @@ def _text(value: object) -> str:
 def _same(first: pd.Series, second: pd.Series) -> pd.Series:
     """Whether texts are the same word or the same number."""
     as_numbers = [pd.to_numeric(column, errors="coerce") for column in (first, second)]
-    return (first.map(folded, na_action="ignore") == second.map(folded, na_action="ignore")) | (as_numbers[0] == as_numbers[1])
+    return (first.map(folded, na_action="ignore") == second.map(folded, na_action="ignore")) | (
+        as_numbers[0] == as_numbers[1]
+    )
 
 
 # ---- what was seen ----

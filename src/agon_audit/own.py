@@ -1,6 +1,5 @@
 """The rules of agon's own turns: the games in the table beside them."""
 
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +18,10 @@ class OwnMatches:
     rounds = None
 
     def __init__(self, path: Path) -> None:
-        self._games = read_games(path)
+        """Reads the turns and the games beside them. Raises AgonError where there are none."""
+        self.games = read_games(path)
         self.source = f"the games in {games_path(path).name}"
-        self.content = self._games.to_json(orient="records")
+        self.content = self.games.to_json(orient="records")
         turns = read(path)
         self._turns = dict(list(turns.groupby(turns.match.astype("str"), sort=False)))
 
@@ -31,7 +31,7 @@ class OwnMatches:
         for name, match in rows.groupby("match", observed=True, sort=False):
             places = rows.index.get_indexer(match.index)
             try:
-                replay_match(self._turns[str(name).rpartition(" ")[2]].reset_index(drop=True), self._games)
+                replay_match(self._turns[str(name).rpartition(" ")[2]].reset_index(drop=True), self.games)
             except AgonError as error:
                 payment.faults[int(places[0])] = str(error)
             else:
@@ -40,15 +40,11 @@ class OwnMatches:
         return payment
 
 
-_matches = lru_cache(maxsize=1)(OwnMatches)
-
-
-def rules_of(path: Path, condition: str) -> Judge:
-    """The rules of one game (GAME/VARIANT) in the table of games beside a file of turns. Raises AgonError where there is none."""
-    games = read_games(path)
+def rules_of(own: OwnMatches, condition: str) -> Judge:
+    """The rules of one game (GAME/VARIANT): its payoff table, or else the replay of each match."""
+    games = own.games
     game, _, variant = condition.partition("/")
-    own = games_of(games[games.game.eq(game) & games.variant.eq(variant)])
-    if len(own) == 1 and (form := own[0].normal_form) is not None:
-        void = form.payoffs([None] * form.seats)[0]
-        return form_rules(form, f"the games in {games_path(path).name}", own[0].fixed_rounds, void)
-    return _matches(path)
+    same = games_of(games[games.game.eq(game) & games.variant.eq(variant)])
+    if len(same) == 1 and (form := same[0].normal_form) is not None:
+        return form_rules(form, own.source, same[0].fixed_rounds, form.payoffs([None] * form.seats)[0])
+    return own

@@ -12,9 +12,9 @@ SHORT = 2
 """Labels of at most so many letters must be written as they are: `a` is a word too."""
 
 
-def readings(replies: pd.Series, actions: pd.Series, tag: str) -> dict[str, pd.Series] | None:
+def readings(replies: pd.Series, actions: Sequence[str], tag: str) -> dict[str, pd.Series] | None:
     """Name of a reading -> the action in each reply, absent where it names none. None for more than MOST_LABELS different actions."""
-    labels = [str(label) for label in actions.cat.categories[: MOST_LABELS + 1]]
+    labels = list(dict.fromkeys(actions))
     if len(labels) > MOST_LABELS:
         return None
     names = ["the whole reply", "the only action named", "the first action named", "the last action named"]
