@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 
 from agon.errors import AgonError, count
-from agon_audit.checks import CHECKS, KEPT, PLACE, Case, Found, match_hashes
+from agon_audit.checks import CHECKS, KEPT, NO_CHANCE, Case, Found, match_hashes, skip
 from agon_audit.formats import find_files, read_files
 from agon_audit.mapping import Mapping, Rules
 from agon_audit.own import OwnMatches, rules_of
 from agon_audit.printed import WRONG, Decision, decide_all
 from agon_audit.rules import Judge, Payment, Table, openspiel_rules, read_rules
-from agon_audit.turns import Games, tidy
+from agon_audit.turns import PLACE, Games, tidy
 
 BATCH = 500_000
 """Files are audited together until they have so many rows."""
@@ -186,23 +186,21 @@ class _Judges:
         return payment, rounds, has_table
 
     def _judges(self, condition: str, rows: pd.DataFrame) -> Iterator[tuple[Judge, pd.DataFrame]]:
-        if self._mapping.format == "agon" and not self.used.keys() & {"", condition}:
+        """The rules of a condition, and the rows that they are about."""
+        if judge := self.used.get(condition) or self.used.get(""):
+            yield judge, rows
+        elif self._mapping.format == "agon":
             for file, part in rows.groupby("file", observed=True, sort=False):
                 if self._own is None or self._own[0] != file:
                     self._own = str(file), OwnMatches(self._folder / str(file))
-                judge = rules_of(self._own[1], condition)
-                self.used[f"{file} {condition}"] = judge
+                judge = self.used[f"{file} {condition}"] = rules_of(self._own[1], condition)
                 yield judge, part
-            return
-        judge = self.used.get(condition) or self.used.get("")
-        if judge is None and self._mapping.format == "kaggle" and "(" in condition:
+        elif self._mapping.format == "kaggle" and "(" in condition:
             try:
-                judge = self.used[condition] = openspiel_rules(condition)
+                self.used[condition] = openspiel_rules(condition)
+                yield self.used[condition], rows
             except AgonError as error:
                 self._skip(str(error), condition)
-                return
-        if judge is not None:
-            yield judge, rows
         else:
             self._skip("the mapping has no rules, so no payoff was computed", condition)
 
@@ -251,7 +249,7 @@ def _add_conditions(conditions: dict[str, int], games: Games) -> None:
 
 def _same_conditions(conditions: Values[str, int], mapping: Mapping) -> Found:
     if not mapping.chance:
-        return Found(0, skipped="the mapping does not say that chance makes matches differ")
+        return skip(NO_CHANCE)
     first: dict[int, str] = {}
     rows = [
         ("", 0, "", 0, 0, f"{name} has the same games as {other}")
@@ -293,7 +291,8 @@ def _parts(old: Values[str, Any], new: Values[str, Any]) -> Iterator[tuple[str, 
     """What can differ, and its value in both verdicts. None: absent."""
     yield "the version of agon", old["agon"], new["agon"]
     for name in sorted({*old["files"], *new["files"]}):
-        yield f"file {name}", *((verdict["files"].get(name) or {}).get("sha256") for verdict in (old, new))
+        before, after = ((verdict["files"].get(name) or {}).get("sha256") for verdict in (old, new))
+        yield f"file {name}", before, after
     for name in sorted({*old["mapping"], *new["mapping"]}):
         yield f"{name} of the mapping", old["mapping"].get(name), new["mapping"].get(name)
     rules = [{rule["condition"]: rule["sha256"] for rule in verdict["rules"]} for verdict in (old, new)]
@@ -301,7 +300,8 @@ def _parts(old: Values[str, Any], new: Values[str, Any]) -> Iterator[tuple[str, 
         yield f"the rules of {name or 'all games'}", rules[0].get(name), rules[1].get(name)
     for name in sorted({*old["checks"], *new["checks"]}):
         for part in ("looked", "found", "skipped", "notes", "rows"):
-            yield f"check {name}: {part}", *((verdict["checks"].get(name) or {}).get(part) for verdict in (old, new))
+            before, after = ((verdict["checks"].get(name) or {}).get(part) for verdict in (old, new))
+            yield f"check {name}: {part}", before, after
     yield "printed numbers", old["numbers"], new["numbers"]
     yield "what was skipped", old["skipped"], new["skipped"]
 

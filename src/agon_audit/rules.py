@@ -43,15 +43,20 @@ class Payment:
     @classmethod
     def unknown(cls, rows: int, *skipped: str) -> Payment:
         """Nothing is said about any row."""
-        return cls(*(np.full(rows, np.nan) for _ in range(3)), skipped=list(skipped))
+        legal, paid, paid_total = np.full((3, rows), np.nan)
+        return cls(legal, paid, paid_total, skipped=list(skipped))
 
 
 class Judge(Protocol):
     """Rules that can be applied."""
 
-    source: str
-    """Where they come from, in words."""
-    rounds: int | None
+    @property
+    def source(self) -> str:
+        """Where they come from, in words."""
+
+    @property
+    def rounds(self) -> int | None:
+        """The fixed number of rounds."""
 
     @property
     def content(self) -> str:

@@ -13,6 +13,8 @@ from agon.errors import AgonError
 from agon_audit.formats.tables import require_columns
 from agon_audit.mapping import PER_SEAT, TABLES, Mapping
 
+PLACE = ["file", "line", "match", "round", "seat"]
+"""The columns that say where a row is."""
 NUMBERS = "points", "total", "final", "result"
 CHANCE_SEAT = -1
 """The seat of a chance event that is recorded among the actions."""
@@ -38,7 +40,7 @@ class Games:
     """
     mapping: Mapping
     unreadable: pd.DataFrame
-    """Cells that hold no number where one belongs: file, line, match, round, seat, column, text."""
+    """Cells that hold no number where one belongs: file, line, match, round, seat, and `what`, a sentence."""
 
     @cached_property
     def group(self) -> np.ndarray:
@@ -81,10 +83,6 @@ class Games:
             score = score.fillna(by_seat.points.transform("sum", skipna=False))
         return score.to_numpy()
 
-    def has(self, *names: str) -> bool:
-        """Whether these columns are recorded."""
-        return set(names) <= set(self.rows)
-
 
 def tidy(raw: pd.DataFrame, mapping: Mapping) -> Games:
     """Rows of files (agon_audit.formats) as one table. Raises AgonError."""
@@ -93,30 +91,24 @@ def tidy(raw: pd.DataFrame, mapping: Mapping) -> Games:
         named = [name for value in mapping.per_seat.values() for name in ([value] if isinstance(value, str) else value)]
         require_columns(named, list(raw))
     rows = _long(raw, mapping)
-    names = _joined(raw, mapping.match)
-    codes = raw.assign(_name=names if names is not None else "").groupby(["file", "_name"], sort=False, dropna=False)
-    numbers = codes.ngroup().to_numpy()
-    first = np.unique(numbers, return_index=True)[1]
-    labels = raw.file.iloc[first].astype("str").reset_index(drop=True)
-    if names is not None:
-        labels += " " + names.iloc[first].reset_index(drop=True)
+    names = raw.file.astype("str") + _joined(raw, mapping.match, "none").radd(" ")
+    numbers, labels = pd.factorize(names.str.rstrip())
     source = rows.pop("source").to_numpy()
-    rows["match"] = pd.Categorical.from_codes(numbers[source], pd.Index(labels, dtype="str"))
+    rows["match"] = pd.Categorical.from_codes(numbers[source], labels)
     rows["file"] = raw.file.astype("category").array[source]
     rows["line"] = raw.line.to_numpy()[source]
-    rows["condition"] = (_joined(raw, mapping.condition, "") if mapping.condition else pd.Series("", raw.index)).array[
-        source
-    ]
+    rows["condition"] = _joined(raw, mapping.condition, "").array[source]
     rows["condition"] = rows.condition.astype("category")
     faults = [rows.iloc[:0]]
     for name in (*NUMBERS, "round", "seat"):
         if name in rows:
             numbers_of_column, wrong = _numbers(rows[name])
-            faults.append(rows[wrong].assign(column=name, text=rows[name][wrong]))
+            what = [f"{name}: {text!r:.60} is no number" for text in rows[name][wrong]]
+            faults.append(rows[wrong].assign(what=what))
             rows[name] = numbers_of_column
     if "round" not in rows:
         rows["round"] = rows.groupby(["match", "seat"], observed=True).cumcount() + 1
-    unreadable = pd.concat(faults)
+    unreadable = pd.concat(faults).reindex(columns=[*PLACE, "what"])
     bad = rows["round"].isna() | rows.seat.isna()
     rows = rows[~bad].reset_index(drop=True)
     if rows.empty:
@@ -166,11 +158,11 @@ def _numbers(column: pd.Series) -> tuple[pd.Series, pd.Series]:
     return numbers, numbers.isna() & column.notna()
 
 
-def _joined(raw: pd.DataFrame, columns: Sequence[str], empty: str = "none") -> pd.Series | None:
-    """Several columns as one text, with / between them; None without columns."""
+def _joined(raw: pd.DataFrame, columns: Sequence[str], absent: str) -> pd.Series:
+    """Several columns as one text, with / between them; empty without columns."""
     if not columns:
-        return None
-    first, *others = (raw[name].astype("str").fillna(empty) for name in columns)
+        return pd.Series("", raw.index, dtype="str")
+    first, *others = (raw[name].astype("str").fillna(absent) for name in columns)
     return first.str.cat(others, "/") if others else first
 
 

@@ -7,6 +7,9 @@ import pandas as pd
 
 from agon.games.reading import folded, strip_thinking
 
+WHOLE, TAGGED = "the whole reply", "the text after the tag"
+NAMES = WHOLE, "the only action named", "the first action named", "the last action named"
+"""The readings; TAGGED is one more where the mapping has a tag."""
 MOST_LABELS = 50
 SHORT = 2
 """Labels of at most so many letters must be written as they are: `a` is a word too."""
@@ -17,8 +20,7 @@ def readings(replies: pd.Series, actions: Sequence[str], tag: str) -> dict[str, 
     labels = list(dict.fromkeys(actions))
     if len(labels) > MOST_LABELS:
         return None
-    names = ["the whole reply", "the only action named", "the first action named", "the last action named"]
-    names += ["the text after the tag"] if tag else []
+    names = [*NAMES, TAGGED] if tag else NAMES
     reader = _Reader(labels, tag)
     answers = {reply: reader.read(reply) for reply in replies.dropna().unique()}
     empty = (None,) * len(names)
