@@ -12,7 +12,7 @@ from agon_audit.printed import WRONG
 
 UNITS = {"csv": "line", "jsonl": "line", "axelrod": "line", "kaggle": "step", "inspect": "sample"}
 """Format -> what the number of a row counts in its files; else it is the row."""
-ON_PAGE = 10
+ON_PAGE = 5
 """So many rows of each check are on the page; the table found.csv has more."""
 ABOUT = {name: (title, causes, True) for name, title, causes in OF_FOLDER}
 ABOUT |= {check.name: (check.title, check.causes, check.is_difference) for check in CHECKS}
