@@ -65,7 +65,7 @@ toc_object_entries = False  # the menu of every page would have them all
 default_role = "code"  # docstrings write names in single backquotes
 autodoc_default_options = {"ignore-module-all": True}  # what a package takes from its modules stands there
 autodoc_member_order, autodoc_typehints = "bysource", "signature"
-PACKAGES = "agon", "agon_design", "agon_hall", "agon_papers", "agon_twins"
+PACKAGES = "agon", "agon_audit", "agon_design", "agon_hall", "agon_papers", "agon_twins"
 apidoc_modules = [
     {
         "path": f"../src/{package}",
@@ -77,7 +77,7 @@ apidoc_modules = [
     }
     for package in PACKAGES
 ]
-autodoc_mock_imports = ["inspect_ai", "xllamacpp"]  # optional
+autodoc_mock_imports = ["inspect_ai", "pyspiel", "xllamacpp"]  # optional
 suppress_warnings = ["myst.header", "ref.python"]  # names that several modules have
 
 NAVIGATION = {

@@ -13,7 +13,7 @@ from dvc.repo import Repo
 
 from agon import ROOT
 
-AUDIT = Path(__file__).parent / "audit"
+AUDIT = Path(__file__).parent / "reads"
 LIMIT = 1800
 """Seconds for one command, on a machine with much else to do."""
 TOO_LONG = {"counterfactual_claims": "it takes twelve minutes; magic_claims and tradecraft_claims run the same code"}

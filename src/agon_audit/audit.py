@@ -1,0 +1,311 @@
+"""An audit: all checks over all files, in bounded memory, and the verdict that remains."""
+
+import json
+from collections.abc import Iterator
+from collections.abc import Mapping as Values
+from dataclasses import dataclass, field
+from hashlib import file_digest, sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from agon.errors import AgonError, count
+from agon_audit.checks import CHECKS, KEPT, NO_CHANCE, Case, Found, match_hashes, skip
+from agon_audit.formats import find_files, read_files
+from agon_audit.mapping import Mapping, Rules
+from agon_audit.own import OwnMatches, rules_of
+from agon_audit.printed import WRONG, Decision, decide_all
+from agon_audit.rules import Judge, Payment, Table, openspiel_rules, read_rules
+from agon_audit.turns import PLACE, Games, tidy
+
+BATCH = 500_000
+"""Files are audited together until they have so many rows."""
+NOTES = 12
+SHOWN = 20
+"""So many rows of each check are in the verdict."""
+FILES = "files", "files with the same bytes", "a file that was copied on purpose, or games without any chance"
+CONDITIONS = (
+    "conditions",
+    "conditions with the same games",
+    "games without any chance, or a condition that changes nothing",
+)
+OF_FOLDER = FILES, CONDITIONS
+"""Name, title and innocent causes of the checks that look at all files together."""
+
+
+@dataclass
+class Audit:
+    """What was audited, by which rules, and what was found."""
+
+    folder: str
+    files: dict[str, dict[str, Any]]
+    """Name -> bytes and sha256."""
+    left_out: list[str]
+    mapping: Mapping
+    rules: dict[str, Judge]
+    """Condition -> its rules; the name "" stands for all conditions."""
+    found: dict[str, Found] = field(default_factory=dict)
+    """Name of a check -> its outcome."""
+    skipped: list[str] = field(default_factory=list)
+    numbers: list[Decision] = field(default_factory=list)
+    rows: int = 0
+    matches: int = 0
+
+    @property
+    def differences(self) -> int:
+        """How many differences there are; notes are none."""
+        notes = {check.name for check in CHECKS if not check.is_difference}
+        found = sum(found.count for name, found in self.found.items() if name not in notes)
+        return found + sum(number.verdict in WRONG for number in self.numbers)
+
+    def verdict(self) -> dict[str, Any]:
+        """The audit as plain data, without any time or place. The same files give the same data."""
+        return {
+            "agon": version("agon"),
+            "folder": self.folder,
+            "differences": self.differences,
+            "rows": self.rows,
+            "matches": self.matches,
+            "mapping": json.loads(msgspec.json.encode(self.mapping)),
+            "rules": [
+                {"condition": name, "source": judge.source, "sha256": _hash(judge.content)}
+                for name, judge in self.rules.items()
+            ],
+            "files": self.files,
+            "left_out": self.left_out,
+            "skipped": self.skipped,
+            "checks": {name: self._outcome(found) for name, found in self.found.items()},
+            "numbers": [
+                number._asdict() | {"recomputed": None if np.isnan(number.recomputed) else number.recomputed}
+                for number in self.numbers
+            ],
+        }
+
+    @staticmethod
+    def _outcome(found: Found) -> dict[str, Any]:
+        rows = json.loads(found.rows.head(SHOWN).to_json(orient="records"))
+        return {
+            "looked": found.looked,
+            "found": found.count,
+            "skipped": found.skipped,
+            "notes": list(found.notes),
+            "rows": rows,
+        }
+
+
+def audit(folder: Path, mapping: Mapping, base: Path, numbers: pd.DataFrame | None = None) -> Audit:
+    """Audits all files of a folder. `base`: the folder in which files of rules lie; `numbers`: see agon_audit.printed. Raises AgonError."""
+    paths, left_out = find_files(folder, mapping)
+    names = {path: str(path.relative_to(folder)) if path != folder else path.name for path in paths}
+    files = {names[path]: {"bytes": path.stat().st_size, "sha256": _digest(path)} for path in paths}
+    judges = _Judges(mapping, base, folder)
+    result = Audit(
+        folder.resolve().name, files, [str(path.relative_to(folder)) for path in left_out], mapping, judges.used
+    )
+    transcripts, conditions, kept = dict[int, str](), dict[str, int](), list[pd.DataFrame]()
+    for raw in _batches(read_files(paths, folder, mapping)):
+        games = tidy(raw, mapping)
+        payment, rounds, has_table = judges.apply(games)
+        case = Case(games, payment, rounds, has_table, judges.words, transcripts)
+        for check in CHECKS:
+            result.found[check.name] = _merged(result.found.get(check.name), check.run(case))
+        result.rows += len(games.rows)
+        result.matches += games.rows.match.nunique()
+        _add_conditions(conditions, games)
+        if numbers is not None:
+            kept.append(games.rows.assign(paid=payment.paid, score=games.score))
+    result.skipped = [*judges.skipped, *_unused(mapping, conditions)]
+    result.found |= {"files": _same_files(files), "conditions": _same_conditions(conditions, mapping)}
+    if numbers is not None:
+        result.numbers = decide_all(numbers, pd.concat(kept, ignore_index=True))
+    return result
+
+
+def _batches(tables: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    """Files put together until they have BATCH rows. Raises AgonError where no file has a row."""
+    waiting, rows, any_rows = list[pd.DataFrame](), 0, False
+    for table in tables:
+        if table.empty:
+            continue
+        waiting.append(table)
+        rows += len(table)
+        any_rows = True
+        if rows >= BATCH:
+            yield pd.concat(waiting, ignore_index=True)
+            waiting, rows = [], 0
+    if waiting:
+        yield pd.concat(waiting, ignore_index=True)
+    if not any_rows:
+        raise AgonError("no file has a row: see files and rows of the mapping")
+
+
+class _Judges:
+    """The rules of every condition."""
+
+    def __init__(self, mapping: Mapping, base: Path, folder: Path) -> None:
+        self._mapping, self._folder = mapping, folder if folder.is_dir() else folder.parent
+        self.used: dict[str, Judge] = {}
+        self._skipped: dict[str, list[str]] = {}
+        self._own: tuple[str, OwnMatches] | None = None
+        named: dict[str, Rules] = {"": mapping.rules} if mapping.rules else {}
+        for condition, rules in (named | mapping.rules_of_condition).items():
+            self.used[condition] = read_rules(rules, base)
+
+    @property
+    def words(self) -> list[str]:
+        """The actions of all tables of payoffs."""
+        tables = [judge for judge in self.used.values() if isinstance(judge, Table)]
+        return list(dict.fromkeys(action for table in tables for own in table.actions for action in own))
+
+    def apply(self, games: Games) -> tuple[Payment, np.ndarray, np.ndarray]:
+        """What the rules say about every row, the fixed number of rounds, and whether every round is paid by a table."""
+        rows = games.rows
+        payment, rounds, has_table = Payment.unknown(len(rows)), np.full(len(rows), np.nan), np.zeros(len(rows), bool)
+        if "action" not in rows:
+            self._skip("actions are not recorded, so no rules can be applied", "")
+            return payment, rounds, has_table
+        for name, part in rows.groupby("condition", observed=True, sort=False):
+            condition = str(name)
+            for judge, rows_of_judge in self._judges(condition, part):
+                places = rows_of_judge.index.to_numpy()
+                own = judge.apply(games, rows_of_judge)
+                payment.legal[places], payment.paid[places], payment.paid_total[places] = (
+                    own.legal,
+                    own.paid,
+                    own.paid_total,
+                )
+                payment.faults |= {int(places[at]): fault for at, fault in own.faults.items()}
+                rounds[places] = np.nan if judge.rounds is None else judge.rounds
+                has_table[places] = isinstance(judge, Table)
+                for reason in own.skipped:
+                    self._skip(reason, condition)
+        return payment, rounds, has_table
+
+    def _judges(self, condition: str, rows: pd.DataFrame) -> Iterator[tuple[Judge, pd.DataFrame]]:
+        """The rules of a condition, and the rows that they are about."""
+        if judge := self.used.get(condition) or self.used.get(""):
+            yield judge, rows
+        elif self._mapping.format == "agon":
+            for file, part in rows.groupby("file", observed=True, sort=False):
+                if self._own is None or self._own[0] != file:
+                    self._own = str(file), OwnMatches(self._folder / str(file))
+                judge = self.used[f"{file} {condition}"] = rules_of(self._own[1], condition)
+                yield judge, part
+        elif self._mapping.format == "kaggle" and "(" in condition:
+            try:
+                self.used[condition] = openspiel_rules(condition)
+                yield self.used[condition], rows
+            except AgonError as error:
+                self._skip(str(error), condition)
+        else:
+            self._skip("the mapping has no rules, so no payoff was computed", condition)
+
+    def _skip(self, reason: str, condition: str) -> None:
+        conditions = self._skipped.setdefault(reason, [])
+        if condition and condition not in conditions:
+            conditions.append(condition)
+
+    @property
+    def skipped(self) -> list[str]:
+        """What could not be checked, with the first conditions of which it is true."""
+        return [
+            f"{reason} ({count(len(names), 'condition')}: {', '.join(names[:3])}{', ...' if len(names) > 3 else ''})"
+            if names
+            else reason
+            for reason, names in self._skipped.items()
+        ]
+
+
+def _merged(before: Found | None, found: Found) -> Found:
+    """The outcomes of a check in two batches as one."""
+    if before is None:
+        return found
+    rows = pd.concat([part.rows for part in (before, found) if len(part.rows)] or [found.rows]).head(KEPT)
+    notes = [*dict.fromkeys([*before.notes, *found.notes])][:NOTES]
+    skipped = "" if before.looked or found.looked else before.skipped or found.skipped
+    return Found(before.looked + found.looked, before.count + found.count, rows, notes, skipped)
+
+
+def _same_files(files: Values[str, Values[str, Any]]) -> Found:
+    first: dict[str, str] = {}
+    rows = [
+        (name, 0, "", 0, 0, f"it has the same bytes as {other}")
+        for name, file in files.items()
+        if (other := first.setdefault(file["sha256"], name)) != name
+    ]
+    return Found(len(files), len(rows), pd.DataFrame(rows, columns=[*PLACE, "what"]).head(KEPT))
+
+
+def _add_conditions(conditions: dict[str, int], games: Games) -> None:
+    hashes = match_hashes(games, ["player", "reply"])
+    condition = games.rows.drop_duplicates("match").set_index("match").condition.astype("str")
+    for name, value in hashes.groupby(condition.reindex(hashes.index).to_numpy()).sum().items():
+        conditions[str(name)] = (conditions.get(str(name), 0) + int(value)) % 2**64
+
+
+def _same_conditions(conditions: Values[str, int], mapping: Mapping) -> Found:
+    if not mapping.chance:
+        return skip(NO_CHANCE)
+    first: dict[int, str] = {}
+    rows = [
+        ("", 0, "", 0, 0, f"{name} has the same games as {other}")
+        for name, value in conditions.items()
+        if (other := first.setdefault(value, name)) != name
+    ]
+    return Found(len(conditions), len(rows), pd.DataFrame(rows, columns=[*PLACE, "what"]).head(KEPT))
+
+
+def _unused(mapping: Mapping, conditions: Values[str, int]) -> list[str]:
+    names = [name for name in mapping.rules_of_condition if name not in conditions]
+    return [f"rules_of_condition has {name}, and no row has this condition" for name in names]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def changes(old: Values[str, Any], new: Values[str, Any]) -> list[str]:
+    """What differs between two verdicts, a line each. Raises AgonError where the old one is no verdict."""
+    try:
+        lines = [
+            f"{what} {verb}"
+            for what, before, after in _parts(old, new)
+            if before != after
+            for verb in [f"was {_brief(before)} and is {_brief(after)}"]
+        ]
+    except (KeyError, TypeError, AttributeError):
+        raise AgonError("it is no verdict of agon audit: give a file verdict.json that it has written") from None
+    return lines
+
+
+def _parts(old: Values[str, Any], new: Values[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """What can differ, and its value in both verdicts. None: absent."""
+    yield "the version of agon", old["agon"], new["agon"]
+    for name in sorted({*old["files"], *new["files"]}):
+        before, after = ((verdict["files"].get(name) or {}).get("sha256") for verdict in (old, new))
+        yield f"file {name}", before, after
+    for name in sorted({*old["mapping"], *new["mapping"]}):
+        yield f"{name} of the mapping", old["mapping"].get(name), new["mapping"].get(name)
+    rules = [{rule["condition"]: rule["sha256"] for rule in verdict["rules"]} for verdict in (old, new)]
+    for name in sorted({*rules[0], *rules[1]}):
+        yield f"the rules of {name or 'all games'}", rules[0].get(name), rules[1].get(name)
+    for name in sorted({*old["checks"], *new["checks"]}):
+        for part in ("looked", "found", "skipped", "notes", "rows"):
+            before, after = ((verdict["checks"].get(name) or {}).get(part) for verdict in (old, new))
+            yield f"check {name}: {part}", before, after
+    yield "printed numbers", old["numbers"], new["numbers"]
+    yield "what was skipped", old["skipped"], new["skipped"]
+
+
+def _brief(value: Any) -> str:
+    text = "absent" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

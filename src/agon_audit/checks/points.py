@@ -1,0 +1,155 @@
+"""Points of rounds and matches, against the rules and against each other."""
+
+import numpy as np
+import pandas as pd
+
+from agon_audit.checks.base import RARE, Case, Found, both, check, differ, skip, usual, where
+
+AGAINST_RULES = "the rules pay {paid:.10g}, recorded are {points:.10g}"
+NO_RULES = "no rules say what a round pays"
+
+
+def _wrong(case: Case) -> tuple[np.ndarray, np.ndarray]:
+    """Rows whose points are not as paid; and whether the round has the right points, maybe in other seats."""
+    points, paid = case.games.rows.points.to_numpy(), case.payment.paid
+    sorted_, group = [], case.games.group
+    for values in (points, paid):
+        order = np.lexsort((values, group))
+        sorted_.append(values[order])
+    same = ~differ(*sorted_) & ~np.isnan(sorted_[1])
+    alike = pd.Series(same).groupby(np.sort(group)).all()
+    return differ(points, paid), alike.reindex(group).to_numpy(bool)
+
+
+@check(
+    "points",
+    "points that the rules do not pay",
+    "rules of another variant, rounding, or a fee that is not in the mapping",
+    "points",
+)
+def points(case: Case) -> Found:
+    """Points of a round against the payoffs of its actions."""
+    wrong, alike = _wrong(case)
+    looked = both(case.games.rows.points.to_numpy(), case.payment.paid)
+    return where(case, wrong & ~alike, looked, AGAINST_RULES, paid=case.payment.paid) if looked else skip(NO_RULES)
+
+
+@check(
+    "exchanged", "points that belong to the other seat", "a column for the first player that holds the second", "points"
+)
+def exchanged(case: Case) -> Found:
+    """Rounds that have the right points in the wrong seats."""
+    wrong, alike = _wrong(case)
+    looked = both(case.games.rows.points.to_numpy(), case.payment.paid)
+    return where(case, wrong & alike, looked, AGAINST_RULES, paid=case.payment.paid) if looked else skip(NO_RULES)
+
+
+@check(
+    "same_actions",
+    "the same actions with other points",
+    "payoffs that depend on more than the actions of the round",
+    "points",
+    "action",
+)
+def same_actions(case: Case) -> Found:
+    """Where no rules are known: points that nearly all other rounds with these actions do not have."""
+    rows = case.games.rows.assign(profile=case.games.profile)
+    part = rows[np.isnan(case.payment.paid) & rows.points.notna() & rows.action.notna()]
+    if part.empty:
+        return skip("the rules say what every round pays")
+    expected = usual(part, "points", ["condition", "seat", "profile"]).reindex(rows.index)
+    mask = differ(rows.points.to_numpy(), expected.to_numpy(float))
+    if mask.sum() > RARE * len(part):
+        return skip("the same actions often pay different points, so payoffs depend on more than these")
+    return where(
+        case, mask, len(part), "these actions usually pay {usual:.10g}, recorded are {points:.10g}", usual=expected
+    )
+
+
+@check(
+    "totals",
+    "totals that do not add up",
+    "points given outside of the rounds, or a total from before the round",
+    "total",
+)
+def totals(case: Case) -> Found:
+    """The total of each round against the total before and the points of the round."""
+    rows = case.games.rows
+    step = rows.points if "points" in rows else pd.Series(case.payment.paid)
+    ordered = rows.assign(step=step).sort_values("round", kind="stable")
+    before = ordered.groupby(["match", "seat"], observed=True, sort=False).total.shift(fill_value=0)
+    total, expected = rows.total.to_numpy(), (before + ordered.step).reindex(rows.index).to_numpy()
+    looked = both(total, expected)
+    if not looked:
+        return skip("the points of the rounds are not known")
+    return where(
+        case,
+        differ(total, expected),
+        looked,
+        "the total before and the points make {expected:.10g}, recorded is {total:.10g}",
+        expected=expected,
+    )
+
+
+@check(
+    "finals",
+    "points of a match that are not the sum of its rounds",
+    "rounds that are left out of the log, or a bonus",
+    "final",
+)
+def finals(case: Case) -> Found:
+    """Final points against the sum of points, else the last total."""
+    rows = case.games.rows
+    by_seat = rows.groupby(["match", "seat"], observed=True, sort=False)
+    if "points" in rows:
+        expected = by_seat.points.transform("sum", skipna=False).to_numpy()
+    elif "total" in rows:
+        expected = by_seat.total.transform("last").to_numpy()
+    else:
+        return skip("neither points nor totals are recorded")
+    final = np.where(case.games.first, rows.final, np.nan)
+    return where(
+        case,
+        differ(final, expected),
+        both(final, expected),
+        "the rounds make {expected:.10g}, recorded are {final:.10g}",
+        expected=expected,
+    )
+
+
+@check(
+    "scores",
+    "points of a match that the rules do not pay",
+    "a forfeit that has its own points, or a score that was scaled",
+)
+def scores(case: Case) -> Found:
+    """The recorded points of a whole match against those that its actions earn by the rules, where rounds are not compared."""
+    rows, paid = case.games.rows, case.payment.paid_total
+    score = np.where(case.games.first, case.games.score, np.nan)
+    if "points" in rows:
+        score[~np.isnan(case.payment.paid)] = np.nan
+    looked = both(score, paid)
+    if not looked:
+        return skip("rounds are compared instead" if "points" in rows else "no rules say what a match pays")
+    return where(
+        case,
+        differ(score, paid),
+        looked,
+        "the rules pay {paid:.10g}, recorded are {score:.10g}",
+        paid=paid,
+        score=score,
+    )
+
+
+@check(
+    "void",
+    "rounds that are paid although an action is missing",
+    "an action that was lost in the log, or a default action",
+    "points",
+    "action",
+)
+def void(case: Case) -> Found:
+    """Points without an action, where the rules pay actions."""
+    rows = case.games.rows
+    looked = rows.action.isna() & np.isnan(case.payment.paid) & case.has_table
+    return where(case, looked & rows.points.fillna(0).ne(0), int(looked.sum()), "no action, and {points:.10g} points")

@@ -1,0 +1,109 @@
+"""Rounds, seats and players: what is missing, there twice, or in another place."""
+
+import numpy as np
+import pandas as pd
+
+from agon_audit.checks.base import RARE, Case, Found, check, skip, where
+from agon_audit.turns import CHANCE_SEAT
+
+
+@check(
+    "replay",
+    "matches that cannot be played by the rules",
+    "rules of another variant, rows that are missing, or a forfeit",
+)
+def replay(case: Case) -> Found:
+    """The first move of a match that does not fit."""
+    faults = case.payment.faults
+    looked = int((case.games.first & (case.payment.legal == 1)).sum()) or len(faults)
+    if not looked:
+        return skip("no match was replayed move by move")
+    fault = pd.Series(faults, dtype="str").reindex(range(len(case.games.rows)))
+    return where(case, fault.notna().to_numpy(), looked, "{fault}", fault=fault.array)
+
+
+def _spans(case: Case) -> pd.DataFrame:
+    """Number of rounds of each match, how many there must be (NaN: not fixed), and where the file begins to count (`base`)."""
+    rows = case.games.rows.assign(fixed=case.rounds)
+    by_match = rows[rows.seat != CHANCE_SEAT].groupby("match", observed=True, sort=False)
+    spans = by_match.agg(
+        first=("round", "min"),
+        last=("round", "max"),
+        n=("round", "nunique"),
+        fixed=("fixed", "first"),
+        file=("file", "first"),
+    )
+    return spans.assign(base=spans.groupby("file", observed=True)["first"].transform("min"))
+
+
+@check(
+    "rounds_missing",
+    "matches with missing rounds",
+    "a crash that was continued, or a match that ended early on purpose",
+)
+def rounds_missing(case: Case) -> Found:
+    """Gaps in the numbers of rounds, and rounds that the rules have and the match has not."""
+    rows, spans = case.games.rows, _spans(case)
+    if not case.games.mapping.round:
+        return skip("rounds have no numbers")
+    wanted = spans.fixed.fillna(spans["last"] - spans.base + 1)
+    n, wanted = (rows.match.map(values).astype(float).to_numpy() for values in (spans.n, wanted))
+    mask = ~rows.duplicated("match").to_numpy() & (wanted > n)
+    return where(case, mask, len(spans), "it has {n:.0f} of {wanted:.0f} rounds", n=n, wanted=wanted)
+
+
+@check("rounds_beyond", "rounds after the end of the match", "a number of rounds of another variant")
+def rounds_beyond(case: Case) -> Found:
+    """Rounds that the rules do not have."""
+    rows, known = case.games.rows, int((~np.isnan(case.rounds)).sum())
+    base = rows.match.map(_spans(case).base).astype(float)
+    mask = rows["round"] - base + 1 > case.rounds
+    return (
+        where(case, mask, known, "it is after the last round") if known else skip("the rules fix no number of rounds")
+    )
+
+
+@check("rounds_repeated", "rounds that are there twice", "two matches with one name, or a log that was written twice")
+def rounds_repeated(case: Case) -> Found:
+    """Two rows with the same match, round and seat."""
+    rows = case.games.rows
+    mask = rows.duplicated(["match", "round", "seat"]) & (rows.seat != CHANCE_SEAT)
+    return where(case, mask, len(rows), "the round is there again")
+
+
+@check("rounds_order", "rounds out of order", "a log that several processes wrote")
+def rounds_order(case: Case) -> Found:
+    """A row with a smaller round than the row before of the same match and seat."""
+    rows = case.games.rows
+    before = rows.groupby(["match", "seat"], observed=True, sort=False)["round"].shift()
+    return where(case, rows["round"] < before, len(rows), "it comes after round {before:.0f}", before=before)
+
+
+@check("seats", "rounds in which a seat is missing", "rows that were left out because an answer could not be read")
+def seats(case: Case) -> Found:
+    """Rounds with fewer seats than the match has elsewhere."""
+    rows, group = case.games.rows, case.games.group
+    present = ~rows.duplicated(["match", "round", "seat"]) & (rows.seat != CHANCE_SEAT)
+    number = present.groupby(group).transform("sum")
+    most = number.groupby(rows.match.cat.codes).transform("max")
+    first = ~pd.Series(group).duplicated().to_numpy()
+    mask, inferred = first & (number < most).to_numpy(), first & ~case.has_table
+    if (mask & inferred).sum() > RARE * inferred.sum():
+        mask, first = mask & ~inferred, first & ~inferred
+    if not first.any():
+        return skip("seats take turns, so a round does not have all of them")
+    return where(case, mask, int(first.sum()), "{number} of {most} seats are there", number=number, most=most)
+
+
+@check(
+    "players",
+    "seats whose player changes within a match",
+    "two matches with one name, or an exchange on purpose",
+    "player",
+)
+def players(case: Case) -> Found:
+    """Another player than in the first row of the match and seat."""
+    rows, codes = case.games.rows, case.games.rows.player.cat.codes
+    first = codes.groupby([rows.match, rows.seat], observed=True, sort=False).transform("first")
+    names = pd.Series([*rows.player.cat.categories, "nobody"], dtype=object)
+    return where(case, codes != first, len(rows), "{player}, and before {before}", before=names.iloc[first].array)

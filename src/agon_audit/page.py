@@ -1,0 +1,44 @@
+"""The page of an audit: what was audited, by which rules, what agrees, what does not, and what could not be checked."""
+
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment
+
+from agon.errors import count
+from agon_audit.audit import OF_FOLDER, Audit
+from agon_audit.checks import CHECKS
+from agon_audit.printed import WRONG
+
+UNITS = {"csv": "line", "jsonl": "line", "axelrod": "line", "kaggle": "step", "inspect": "sample"}
+"""Format -> what the number of a row counts in its files; else it is the row."""
+ON_PAGE = 5
+"""So many rows of each check are on the page; the table found.csv has more."""
+ABOUT = {name: (title, causes, True) for name, title, causes in OF_FOLDER}
+ABOUT |= {check.name: (check.title, check.causes, check.is_difference) for check in CHECKS}
+"""Name of a check -> title, innocent causes, and whether it counts as a difference."""
+
+
+def page(audit: Audit) -> str:
+    """One HTML file without scripts. All text of the audited files is escaped."""
+    parts: dict[str, list[dict[str, Any]]] = {"different": [], "note": [], "agreeing": [], "skipped": []}
+    for name, found in audit.found.items():
+        title, causes, is_difference = ABOUT[name]
+        kind = (
+            "skipped" if found.skipped else "agreeing" if not found.count else "different" if is_difference else "note"
+        )
+        parts[kind].append(
+            {"name": name, "title": title, "causes": causes, "found": found, "rows": found.rows.head(ON_PAGE)}
+        )
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
+        files("agon_audit").joinpath("page.html").read_text("utf-8")
+    )
+    unit = UNITS.get(audit.mapping.format, "row")
+    return template.render(audit=audit, unit=unit, summary=summary(audit), wrong=WRONG, **parts)
+
+
+def summary(audit: Audit) -> str:
+    """The audit in a sentence."""
+    files_, matches, rows = count(len(audit.files), "file"), count(audit.matches, "match"), count(audit.rows, "row")
+    found = count(audit.differences, "difference") if audit.differences else "no difference"
+    return f"{files_}, {matches} and {rows} were audited: {found}."

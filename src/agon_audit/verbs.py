@@ -1,0 +1,122 @@
+"""The verb audit."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agon.cli import options
+from agon.cli.places import own_folder
+from agon.errors import AgonError, visible
+from agon.paths import display_path, in_project, read_text_file, write_file
+
+OUTPUTS = "audit.html", "verdict.json", "found.csv"
+OWN_MAPPING = "audit.yaml"
+"""The mapping of a folder, where none is named."""
+
+
+class CannotAudit(click.ClickException):
+    """Nothing was audited: exit code 2, so that no script takes it for an audit without differences."""
+
+    exit_code = 2
+
+
+@click.command()
+@click.argument("folder")
+@click.argument("mapping", required=False)
+@click.option("--guess", is_flag=True, help="Writes a first MAPPING, and says what is unsure.")
+@click.option("--numbers", metavar="FILE", help="A CSV file of printed numbers; its `how` is run.")
+@click.option("--check", metavar="VERDICT", help="Compares with an earlier verdict.json.")
+@options.out(help="A folder for the page; else runs/audit-FOLDER.")
+@options.force
+def audit(
+    folder: str, mapping: str | None, guess: bool, numbers: str | None, check: str | None, out: str | None, force: bool
+) -> int:
+    """Checks recorded games against their rules.
+
+    MAPPING says which column is what: docs/tutorials/audit-recorded-games.md. Exit code 0: no difference; 1: differences;
+    2: nothing could be audited.
+    """
+    try:
+        if guess:
+            return _guess(in_project(folder), in_project(mapping or OWN_MAPPING), force)
+        return _audit(in_project(folder), mapping, numbers, check, out, force)
+    except AgonError as error:
+        raise CannotAudit(str(error)) from error
+
+
+def _guess(folder: Path, mapping: Path, force: bool) -> int:
+    from agon_audit.guess import guess, written
+
+    fields, unsure = guess(folder)
+    write_file(mapping, written(fields, unsure), force)
+    for text in unsure:
+        click.echo(visible(f"unsure: {text}"))
+    click.echo(
+        f"{display_path(mapping)}: read and complete it, then: agon audit {display_path(folder)} {display_path(mapping)}"
+    )
+    return 0
+
+
+def _audit(
+    folder: Path, mapping: str | None, numbers: str | None, check: str | None, out: str | None, force: bool
+) -> int:
+    from agon_audit.audit import audit, changes
+    from agon_audit.guess import guess
+    from agon_audit.mapping import TABLES, as_mapping, read_mapping
+    from agon_audit.page import ABOUT, page, summary
+    from agon_audit.printed import WRONG, read_numbers
+
+    path = in_project(mapping) if mapping else folder / OWN_MAPPING
+    if mapping or path.is_file():
+        settings, base = read_mapping(path), path.parent
+        click.echo(f"mapping: {display_path(path)}")
+    else:
+        fields, _ = guess(folder)
+        if fields["format"] in TABLES:
+            raise AgonError(
+                f"which column is what? Write a mapping; this writes a first one: agon audit --guess {display_path(folder)}"
+            )
+        settings, base = as_mapping(fields, "the guess"), folder
+        click.echo(f"mapping: none is named; the files look like {fields['format']}")
+    place = None if check else own_folder(out or f"runs/audit-{folder.resolve().name}", OUTPUTS, force)
+    result = audit(folder, settings, base, read_numbers(in_project(numbers)) if numbers else None)
+    verdict = result.verdict()
+    if check:
+        try:
+            old = json.loads(read_text_file(in_project(check), 2**28))
+        except (ValueError, RecursionError):
+            raise AgonError(f"{check} is no JSON: give a file verdict.json that agon audit has written") from None
+        lines = changes(old, verdict)
+        for line in lines:
+            click.echo(visible(line))
+        click.echo(
+            f"{check}: {'it does not hold of these files' if lines else 'it holds: same files, rules and outcome'}"
+        )
+        return 1 if lines else 0
+    assert place is not None
+    for name, found in result.found.items():
+        if found.count:
+            title, _, is_difference = ABOUT[name]
+            click.echo(visible(f"{'' if is_difference else 'note: '}{title}: {found.count:,} of {found.looked:,}"))
+    for number in result.numbers:
+        if number.verdict in WRONG:
+            click.echo(visible(f"{number.where}: {number.value} {number.verdict}: {number.why}"))
+    for reason in result.skipped:
+        click.echo(visible(f"not checked: {reason}"))
+    _write(place, page(result), json.dumps(verdict, indent=1, ensure_ascii=False) + "\n", result.found)
+    click.echo(f"{display_path(place / OUTPUTS[0])}: {summary(result)}")
+    return 1 if result.differences else 0
+
+
+def _write(place: Path, html: str, verdict: str, found: dict[str, Any]) -> None:
+    """Writes the outputs of an audit, over those of an earlier one."""
+    import pandas as pd
+
+    from agon.turns import write_table
+
+    write_file(place / "audit.html", html, force=True)
+    write_file(place / "verdict.json", verdict, force=True)
+    rows = [outcome.rows.assign(check=name) for name, outcome in found.items() if len(outcome.rows)]
+    write_table(pd.concat(rows) if rows else pd.DataFrame(columns=["check"]), place / "found.csv")

@@ -1,0 +1,314 @@
+"""Rules from payoff tables, conf, files of Gambit and OpenSpiel; printed numbers; the command with its outputs."""
+
+import json
+import math
+import re
+import subprocess
+
+import logs
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from scipy import stats
+
+from agon import AgonError
+from agon.cli import main
+from agon_audit.audit import audit
+from agon_audit.mapping import as_mapping
+from agon_audit.printed import decide_all, decide_test, grim, read_numbers
+from agon_audit.rules import openspiel_rules
+
+
+def kinds(folder, **fields):
+    """What an audit finds: check -> how often."""
+    result = audit(folder, as_mapping(fields, "mapping"), folder)
+    return {name: outcome.count for name, outcome in result.found.items() if outcome.count}
+
+
+COLUMNS = {"format": "csv", "match": ["m"], "round": "t", "action": ["a", "b"], "points": ["x", "y"]}
+TWO_BY_THREE = """NFG 1 R "two by three" { "row" "column" } { { "up" "down" } { "left" "middle" "right" } } ""
+{ { "" 1, 2 } { "" 3, 4 } { "" 5, 6 } { "" 7, 8 } { "" 1/2, 10 } { "" 11, 12 } } 1 2 3 4 5 6
+"""
+
+
+def test_a_file_of_gambit_pays_games_with_other_actions_for_each_seat(tmp_path):
+    (tmp_path / "game.nfg").write_text(TWO_BY_THREE)
+    (tmp_path / "log.csv").write_text("m,t,a,b,x,y\n1,1,up,left,1,2\n1,2,down,left,3,4\n1,3,up,right,0.5,10\n")
+    assert kinds(tmp_path, rules={"file": "game.nfg"}, **COLUMNS) == {}
+    (tmp_path / "log.csv").write_text("m,t,a,b,x,y\n1,1,up,left,1,3\n1,2,left,left,3,4\n")
+    assert kinds(tmp_path, rules={"file": "game.nfg"}, **COLUMNS) == {"points": 1, "actions": 1}
+
+
+TREE = """EFG 2 R "a call after a card" { "first" "second" } ""
+c "" 1 "" { "high" 1/2 "low" 1/2 } 0
+p "" 1 1 "" { "raise" "fold" } 0
+p "" 2 1 "" { "call" "pass" } 0
+t "" 1 "won" { 2, -2 }
+t "" 2 "left" { 1, -1 }
+t "" 3 "gone" { -1, 1 }
+p "" 1 2 "" { "raise" "fold" } 0
+p "" 2 1 "" { "call" "pass" } 0
+t "" 4 "lost" { -2, 2 }
+t "" 5 "left again" { 1, -1 }
+t "" 6 "gone again" { -1, 1 }
+"""
+MOVES = {"format": "csv", "match": ["m"], "round": "t", "seat": "s", "action": "a", "final": "f"}
+
+
+def tree_log(folder, *rows):
+    (folder / "game.efg").write_text(TREE)
+    (folder / "log.csv").write_text("m,t,s,a,f\n" + "\n".join(rows) + "\n")
+    return kinds(folder, rules={"file": "game.efg"}, **MOVES)
+
+
+def test_a_game_tree_replays_matches_whose_chance_is_not_recorded(tmp_path):
+    assert tree_log(tmp_path, "1,1,0,raise,2", "1,2,1,call,-2", "2,1,0,raise,-2", "2,2,1,call,2", "3,1,0,fold,-1") == {}
+    assert tree_log(tmp_path, "1,1,0,raise,3", "1,2,1,call,-2") == {"scores": 1}
+    assert tree_log(tmp_path, "1,1,0,raise,1", "1,2,1,raise,-1") == {"replay": 1}
+    assert tree_log(tmp_path, "1,1,0,raise,1") == {"replay": 1}
+
+
+def test_recorded_chance_leaves_one_way_through_a_game_tree(tmp_path):
+    assert tree_log(tmp_path, "1,0,-1,low,", "1,1,0,raise,-2", "1,2,1,call,2") == {}
+    assert tree_log(tmp_path, "1,0,-1,high,", "1,1,0,raise,-2", "1,2,1,call,2") == {"scores": 2}
+
+
+def test_a_game_of_openspiel_replays_and_pays_matches(tmp_path):
+    pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: pip install open_spiel")
+    moves = ["1,1,0,4,1", "1,2,1,0,-1", "1,3,0,3,1", "1,4,1,1,-1", "1,5,0,5,1"]
+    (tmp_path / "log.csv").write_text("m,t,s,a,f\n" + "\n".join(moves) + "\n")
+    assert kinds(tmp_path, rules={"openspiel": "tic_tac_toe"}, **MOVES) == {}
+    (tmp_path / "log.csv").write_text("m,t,s,a,f\n" + "\n".join(moves).replace("1,5,0,5", "1,5,0,4") + "\n")
+    assert kinds(tmp_path, rules={"openspiel": "tic_tac_toe"}, **MOVES) == {"replay": 1}
+    (tmp_path / "log.csv").write_text("m,t,s,a,f\n" + "\n".join(moves).replace(",1\n", ",0\n") + "\n")
+    assert kinds(tmp_path, rules={"openspiel": "tic_tac_toe"}, **MOVES) == {"scores": 1}
+
+
+def test_a_game_of_openspiel_that_reads_a_file_is_refused():
+    pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: pip install open_spiel")
+    for name in (
+        "efg_game(filename=/etc/passwd)",
+        "bargaining(instances_file=x)",
+        "misere(game=tic_tac_toe())",
+        "no_such_game",
+    ):
+        with pytest.raises(AgonError, match=r"OpenSpiel"):
+            openspiel_rules(name)
+
+
+def test_openspiel_that_is_not_installed_is_said_and_nothing_else_stops(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyspiel", None)
+    with pytest.raises(AgonError, match="OpenSpiel is not installed"):
+        openspiel_rules("tic_tac_toe")
+
+
+BAD_RULES = {
+    "a missing file": ({"file": "none.nfg"}, "there is no file"),
+    "no file of Gambit": ({"file": "log.csv"}, "Gambit cannot read log.csv"),
+    "an unknown game": ({"game": "pdd"}, "did you mean pd"),
+    "a game in no normal form": ({"game": "undercover"}, "undercover"),
+    "a ragged table": ({"actions": ["C", "D"], "payoff": [[[1, 1], [2]], [[1, 1], [2, 2]]]}, "payoff must be numbers"),
+    "another shape": ({"actions": ["C", "D"], "payoff": [[[1, 1]], [[2, 2]]]}, "has shape (2, 1, 2)"),
+    "an action twice": (
+        {"actions": ["C", "C"], "payoff": [[[1, 1], [1, 1]], [[1, 1], [1, 1]]]},
+        "the same action twice",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_RULES)
+def test_rules_that_cannot_be_used_are_one_line(name, tmp_path):
+    (tmp_path / "log.csv").write_text("m,t,a,b,x,y\n1,1,up,left,1,2\n")
+    rules, why = BAD_RULES[name]
+    with pytest.raises(AgonError) as error:
+        kinds(tmp_path, rules=rules, **COLUMNS)
+    assert why in str(error.value)
+
+
+# ---- printed numbers ----
+
+
+def test_a_printed_mean_must_be_possible_for_its_n():
+    for n in (10, 17, 25):
+        possible = {round(total / n, 2) for total in range(5 * n + 1)}
+        for cents in range(501):
+            printed = pd.to_numeric(cents / 100)
+            verdict = grim(__import__("decimal").Decimal(f"{printed:.2f}"), n) == ""
+            near = any(abs(total / n - printed) <= 0.005 + 1e-9 for total in range(5 * n + 1))
+            assert verdict is near and (round(printed, 2) not in possible or verdict)
+
+
+def table_of(*rows):
+    return pd.DataFrame(rows, columns=["where", "value", "kind", "how", "n", "unit"])
+
+
+TURNS = pd.DataFrame({"points": [1.0, 2.0, 4.0], "action": ["C", "D", "C"]})
+NUMBERS = {
+    "agrees": ("2.33", "mean", "turns.points.mean()", "3", ""),
+    "a share in percent": ("66.7%", "percent", "(turns.action == 'C').mean()", "3", ""),
+    "cut off": ("66.6", "percent", "(turns.action == 'C').mean()", "", ""),
+    "differs": ("2.43", "number", "turns.points.mean()", "", ""),
+    "impossible": ("2.50", "mean", "", "3", ""),
+    "possible by half points": ("2.50", "mean", "", "3", "0.5"),
+    "no number": ("two", "number", "turns.points.mean()", "", ""),
+    "an expression that fails": ("2.33", "number", "turns.nothing.mean()", "", ""),
+    "nothing to compute": ("2.33", "number", "", "", ""),
+    "no n": ("2.33", "mean", "", "three", ""),
+}
+VERDICTS = [
+    "agrees",
+    "agrees",
+    "agrees if it was cut off, not rounded",
+    "differs",
+    "impossible",
+    "agrees",
+    *["cannot be checked"] * 4,
+]
+
+
+@pytest.mark.parametrize(("name", "verdict"), zip(NUMBERS, VERDICTS, strict=True))
+def test_a_printed_number_is_decided_by_its_digits(name, verdict):
+    [decision] = decide_all(table_of((name, *NUMBERS[name])), TURNS)
+    assert decision.verdict == verdict and decision.where == name
+
+
+@pytest.mark.parametrize(("name", "free"), [("t", (28,)), ("F", (2, 57)), ("chi2", (3,)), ("z", ())])
+def test_a_printed_p_fits_its_statistic(name, free):
+    tails = {"t": stats.t, "F": stats.f, "chi2": stats.chi2, "z": stats.norm}[name]
+    sides = 2 if name in "tz" else 1
+    degrees = f"({', '.join(map(str, free))})" if free else ""
+    for value in (0.5, 1.37, 2.2, 4.81):
+        p = sides * tails.sf(value, *free)
+        assert decide_test(f"{name}{degrees} = {value:.2f}, p = {p:.3f}")[0] == "agrees"
+        assert decide_test(f"{name}{degrees} = {value:.2f}, p = {p / 4 + 0.2 * (p < 0.1):.3f}")[0] == "differs"
+        assert decide_test(f"{name}{degrees} = {value:.2f}, p < {math.ceil(p * 100) / 100 + 0.01:.2f}")[0] == "agrees"
+
+
+def test_a_test_without_its_degrees_of_freedom_is_not_decided():
+    assert [decide_test(text)[0] for text in ("t = 2.0, p = .05", "F(2) = 3.0, p = .05", "p < .05")] == [
+        "cannot be checked"
+    ] * 3
+
+
+def test_a_file_of_numbers_has_the_columns_that_it_must_have(tmp_path):
+    (tmp_path / "numbers.csv").write_text("where,value\nTable 1,3\n")
+    with pytest.raises(AgonError, match="they must be where, value, kind"):
+        read_numbers(tmp_path / "numbers.csv")
+    (tmp_path / "numbers.csv").write_text("where,value,kind\nTable 1,3,median\n")
+    with pytest.raises(AgonError, match="kind is 'median', and must be number"):
+        read_numbers(tmp_path / "numbers.csv")
+
+
+# ---- the command ----
+
+
+@pytest.fixture
+def games(tmp_path):
+    """A folder of games with a mapping, and the words that audit it."""
+    folder = tmp_path / "games"
+    folder.mkdir()
+    table = logs.wide(["pd"], ["anything", "grim"], 1)
+    table.to_csv(folder / "log.csv", index=False)
+    (tmp_path / "mapping.yaml").write_text(yaml.safe_dump(logs.mapping(table, ["pd"])))
+    return table, folder, ["audit", str(folder), str(tmp_path / "mapping.yaml"), "--out", str(tmp_path / "out")]
+
+
+def test_the_exit_code_says_whether_there_are_differences(games, tmp_path, capfd):
+    table, folder, words = games
+    assert main(words) == 0 and "no difference" in capfd.readouterr().out
+    table.loc[3, "points1"] += 1
+    logs.scored(table).to_csv(folder / "log.csv", index=False)
+    assert main(words) == 1 and "points that the rules do not pay: 1 of" in capfd.readouterr().out
+    [row] = pd.read_csv(tmp_path / "out/found.csv").itertuples()
+    assert (row.check, row.line, row.round) == ("points", 5, 4)
+    (folder / "log.csv").write_text("nothing\n")
+    assert main(words) == 2
+    said = capfd.readouterr().err.strip().splitlines()
+    assert len(said) == 1 and "it has no column" in said[0]
+
+
+def test_a_verdict_is_checked_against_the_files_later(games, tmp_path, capfd):
+    table, folder, words = games
+    main(words)
+    verdict = tmp_path / "out/verdict.json"
+    check = [*words[:3], "--check", str(verdict)]
+    before = verdict.read_bytes()
+    assert main(check) == 0 and "it holds: same files, rules and outcome" in capfd.readouterr().out
+    table.assign(view1="changed").to_csv(folder / "log.csv", index=False)
+    assert main(check) == 1
+    said = capfd.readouterr().out
+    assert "file log.csv was" in said and "it does not hold" in said and verdict.read_bytes() == before
+    verdict.write_text("[]")
+    assert main(check) == 2 and "it is no verdict of agon audit" in capfd.readouterr().err
+
+
+def test_the_same_files_give_the_same_bytes(games, tmp_path):
+    main(games[2])
+    first = [(tmp_path / "out" / name).read_bytes() for name in ("audit.html", "verdict.json")]
+    main([*games[2], "--force"])
+    assert [(tmp_path / "out" / name).read_bytes() for name in ("audit.html", "verdict.json")] == first
+
+
+def test_what_a_model_wrote_is_escaped_on_the_page(games, tmp_path):
+    table, folder, words = games
+    table.loc[3, "action1"] = "<script>alert(1)</script>"
+    table.to_csv(folder / "log.csv", index=False)
+    assert main(words) == 1
+    page = (tmp_path / "out/audit.html").read_text()
+    assert "<script" not in page and "&lt;script&gt;alert(1)" in page and page.count("<h1>") == 1
+
+
+def test_numbers_are_run_only_when_their_file_is_named(games, tmp_path, capfd):
+    _, folder, words = games
+    (folder / "numbers.csv").write_text(
+        "where,value,kind,how\nTable 1,3.2,number,open('ran'.join(['', '']) or 1 / 0)\n"
+    )
+    words[2] = str(tmp_path / "own.yaml")
+    fields = yaml.safe_load((tmp_path / "mapping.yaml").read_text()) | {"files": "log.csv"}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(fields))
+    assert main(words) == 0
+    (tmp_path / "numbers.csv").write_text("where,value,kind,how\nTable 1,999,number,turns.points.mean()\n")
+    assert main([*words, "--numbers", str(tmp_path / "numbers.csv")]) == 1
+    assert "Table 1: 999 differs" in capfd.readouterr().out
+    [number] = json.loads((tmp_path / "out/verdict.json").read_text())["numbers"]
+    assert number["recomputed"] == pytest.approx(np.concatenate([games[0].points1, games[0].points2]).mean())
+
+
+def test_a_folder_without_a_mapping_says_how_to_get_one(games, tmp_path, capfd):
+    assert main(["audit", str(games[1]), "--out", str(tmp_path / "out")]) == 2
+    assert "agon audit --guess" in capfd.readouterr().err
+    assert main(["audit", "--guess", str(games[1]), str(tmp_path / "first.yaml")]) == 0
+    assert "unsure: rules" in capfd.readouterr().out and 'format: "csv"' in (tmp_path / "first.yaml").read_text()
+
+
+def test_another_folder_of_files_is_not_written_over(games, tmp_path, capfd):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/notes.txt").write_text("mine")
+    assert main(games[2]) == 2 and "holds notes.txt" in capfd.readouterr().err
+
+
+def test_the_page_fits_a_phone(games, tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api")
+    table, folder, words = games
+    table.loc[3, ["action1", "reply1"]] = ["an_action_with_a_name_without_any_blank_in_it" * 5, None]
+    table.to_csv(folder / "log.csv", index=False)
+    main(words)
+    chromium = next(
+        (
+            path
+            for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser")
+            if subprocess.run(["test", "-x", path], timeout=9).returncode == 0
+        ),
+        None,
+    )
+    if chromium is None:
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium)
+        for scheme in ("light", "dark"):
+            page = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme=scheme)
+            page.goto((tmp_path / "out/audit.html").as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390
+            assert re.match("Audit of games", page.inner_text("h1"))
+        browser.close()
