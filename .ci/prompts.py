@@ -58,7 +58,8 @@ class Listener:
         if first:
             return Answer("I have no answer yet.")
         legal = request.view.legal
-        return Answer(f"[move] {legal.format(legal.example(Random(request.sample)))}")
+        decision = request.sample.partition("/")[2]  # the id of the match may change, and these answers stay
+        return Answer(f"[move] {legal.format(legal.example(Random(decision)))}")
 
 
 @functools.cache

@@ -8,9 +8,10 @@ import pytest
 import yaml
 
 from agon import AgonError
-from agon.agents.prompts import prompts, source_of
+from agon.agents.prompts import prompts, source_of, template_of
 from agon.cli import main
 from agon.conf import CONF, build, configuration, document, load
+from agon.games.base import families
 from agon.games.matrix import MatrixGame
 from agon.plan import plan
 
@@ -373,6 +374,8 @@ ESCAPES = [
     "{% include '/etc/passwd' %}",
     "{% import 'os' as os %}",
     "{{ range(10**9)|list }}",
+    "{{ lipsum(1000000) }}",
+    "{{ [1, 2]|random }}",
 ]
 
 
@@ -401,6 +404,46 @@ def escaping_template(text, macro, folder):
         return texts.render(macro, *values)
 
     return render
+
+
+NESTED = "{% set n = namespace(s=[1], t=[1]) %}{% for i in range(60) %}{% set n.s = [n.s, n.s] %}{% set n.t = [n.t, n.t] %}{% endfor %}"
+ENDLESS = {
+    "comparison": NESTED + "{% if n.s == n.t %}x{% endif %}",
+    "membership": NESTED + "{{ n.s in [n.t] }}",
+    "sorting": NESTED + "{{ [n.s, n.t]|sort }}",
+    "hashing": NESTED.replace("[n.s, n.s]", "(n.s, n.s)").replace("s=[1]", "s=1") + "{{ {n.s: 1} }}",
+    "writing": NESTED + "{{ n.s }}",
+    "a long text": "{% set n = namespace(s='a') %}{% for i in range(60) %}{% set n.s = n.s ~ n.s %}{% endfor %}{{ n.s }}",
+    "loops": "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+    "a constant": "{{ 9**(9**9) }}",
+    "recursion": "{% macro m(n) %}{{ m(n) }}{{ m(n) }}{% endmacro %}{{ m(1) }}",
+}
+
+
+@pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
+def test_a_template_comes_to_an_end(text, tmp_path, monkeypatch):
+    """The work of a user's prompt is limited, also where it is one comparison in C, in a macro and outside of all."""
+    monkeypatch.setattr("agon.agents.limited.SECONDS", 1)
+    assert f"prompt {tmp_path}/turn/mine.md" in refused(escaping_template(text, "turn", tmp_path / "turn"))
+    render = escaping_template("", "turn", tmp_path / "outside")
+    path = tmp_path / "outside/mine.md"
+    path.write_text(text + path.read_text())
+    assert f"prompt {path}" in refused(render)
+
+
+def test_a_users_prompt_says_what_the_same_prompt_of_a_family_says(tmp_path):
+    """Text, asides and hash are those of a prompt that is rendered without limits."""
+    game = load("game", "undercover/01-civilians")
+    view, folder = game.observe(game.start(None), 0), families(game)[0]
+    shutil.copy(folder / "prompt.md", tmp_path / "undercover.md")
+    ours, theirs = (prompts(template_of(game, place), "cot") for place in (None, str(tmp_path)))
+    assert ours.asides == theirs.asides != [] and ours.text == theirs.text
+    for render in (
+        lambda texts: texts.system(view),
+        lambda texts: texts.turn(view, 0),
+        lambda texts: texts.again("x", view),
+    ):
+        assert render(ours) == render(theirs) != ""
 
 
 def test_a_command_says_it_in_a_line(capsys):

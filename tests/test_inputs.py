@@ -1,6 +1,7 @@
 """Inputs are what Git says: `make repro` ends with one line when a byte of them is another, wherever it lies."""
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -119,14 +120,30 @@ def test_a_damaged_copy_is_named(project, store, of, fresh):
 @pytest.mark.parametrize("name", ["one.txt", "below/three.txt"])
 def test_a_changed_input_is_named_with_both_ways_out(project, name):
     flip(project / "data" / name)
-    refused(project, f"data/{name} ", "`dvc checkout --force data.dvc`", "`dvc add data`")
+    refused(project, f"data/{name} ", "`dvc checkout --force --relink data.dvc`", "`dvc add data`")
 
 
-def test_what_the_line_says_undoes_the_change(project):
-    flip(project / "data/one.txt")
-    (project / "data/one.txt").touch()
-    dvc(project, "checkout", "--force", "data.dvc")
+@pytest.mark.parametrize("change", ["rots", "is edited", "is new"])
+def test_what_the_line_says_undoes_the_change(project, change):
+    """Also where a disk changed a byte, of which DVC knows nothing."""
+    changed = project / ("data/new.txt" if change == "is new" else "data/one.txt")
+    if change == "is new":
+        changed.write_text("new\n")
+    else:
+        flip(changed)
+    if change == "is edited":
+        changed.touch()
+    code, said = repro(project)
+    assert code != 0 and len(said) == 1, said
+    dvc(project, *re.search("`dvc (checkout [^`]*)`", said[0])[1].split())
     assert summary(project) == "the content of one.txt"
+
+
+def test_a_pin_that_changes_while_stages_run_is_told(project):
+    stages = (project / "dvc.yaml").read_text().replace("cmd: ", "cmd: echo '# x' >> data.dvc && ")
+    (project / "dvc.yaml").write_text(stages)
+    code, said = repro(project)
+    assert code != 0 and any(line.startswith("data.dvc is not what it was") for line in said), said
 
 
 def test_what_the_line_says_keeps_the_change_on_purpose(project):

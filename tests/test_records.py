@@ -1,17 +1,20 @@
 """The turns table: its schema, and files that are missing, torn, foreign, or written twice."""
 
+import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from harness import PD, anything, anything_or_void
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agon import AgonError
+from agon import ROOT, AgonError
 from agon.plan import Match, Seat
 from agon.play import play_now, turns_table
 from agon.turns import (
@@ -28,6 +31,7 @@ from agon.turns import (
     write,
     write_table,
 )
+from agon.turns.files import MEANINGS
 
 
 def few(count=3):
@@ -366,3 +370,45 @@ def test_a_result_is_the_same_bytes_whatever_order_a_processor_sums_in(tmp_path)
     for place, total in enumerate(sums):
         write_table(pd.DataFrame({"name": ["a", "b"], "value": [total, 12.0]}), tmp_path / f"{place}.csv")
     assert (tmp_path / "0.csv").read_bytes() == (tmp_path / "1.csv").read_bytes() == b"name,value\na,0.6\nb,12.0\n"
+
+
+def plain(path, source):
+    """A table as other programs write it: words and numbers without the types that pandas notes."""
+    table = pq.read_table(source)
+    columns = [column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column for column in table.columns]
+    pq.write_table(pa.table(columns, names=table.column_names), path)
+
+
+def by_duckdb(path, source):
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: `pip install duckdb` tests with it")
+    duckdb.sql(f"copy (select * from '{source}') to '{path}' (format parquet)")
+
+
+def by_polars(path, source):
+    polars = pytest.importorskip("polars", reason="Polars is not installed: `pip install polars` tests with it")
+    polars.read_parquet(source).write_parquet(path)
+
+
+@pytest.mark.parametrize("copy", [plain, by_duckdb, by_polars])
+@pytest.mark.parametrize("name", ["scripted_turns", "pocket", "magic_standin"])
+def test_a_table_that_another_program_wrote_is_the_same(tmp_path, copy, name):
+    source = ROOT / f"tests/smoke/{name}.parquet"
+    copy(tmp_path / "copy.parquet", source)
+    pd.testing.assert_frame_equal(read(tmp_path / "copy.parquet"), read(source), check_categorical=False)
+    some = ["match", "seat", "agent", "payoff", "attempts"]
+    pd.testing.assert_frame_equal(read(tmp_path / "copy.parquet", some), read(source, some), check_categorical=False)
+
+
+def test_a_value_that_is_missing_is_named_with_its_file(tmp_path):
+    table = pq.read_table(ROOT / "tests/smoke/scripted_turns.parquet")
+    payoff = pa.array([None, *table["payoff"].to_pylist()[1:]])
+    pq.write_table(table.set_column(table.column_names.index("payoff"), "payoff", payoff), tmp_path / "lost.parquet")
+    with pytest.raises(AgonError, match=f"{tmp_path}/lost.parquet is not a turns table: payoff is missing in 1 rows"):
+        read(tmp_path / "lost.parquet")
+
+
+def test_a_table_says_what_its_columns_mean_to_duckdb():
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: `pip install duckdb` tests with it")
+    path = ROOT / "tests/smoke/scripted_turns.parquet"
+    query = f"select decode(value) from parquet_kv_metadata('{path}') where decode(key) = '{MEANINGS}'"
+    assert list(json.loads(duckdb.sql(query).fetchall()[0][0])) == list(COLUMNS)

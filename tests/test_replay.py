@@ -68,7 +68,7 @@ CHAMELEON = next(game for game in EVERY if game.name == "chameleon")
         (lambda turns: turns.assign(payoff=turns.payoff + 1), "turn 1: records and game differ: it paid"),
         (lambda turns: turns.assign(action='"Player 9"'), "turn 1: records and game differ: seat 0 may not play"),
         (lambda turns: turns.assign(rules=9), "the table of games has no chameleon 01-chameleon of rules 9"),
-        (lambda turns: turns.assign(variant="none"), "the table of games has no chameleon none of rules 1"),
+        (lambda turns: turns.assign(variant="none"), "the table of games has no chameleon none of rules 2"),
     ],
     ids=["gap", "cut", "paid", "illegal", "rules", "unknown"],
 )

@@ -80,6 +80,41 @@ def test_a_kernel_that_is_killed_is_told_with_its_notebook(project):
     (project.folder / "notebooks/dies.ipynb").unlink()
 
 
+@pytest.mark.parametrize(
+    ("source", "ends"),
+    [
+        ("raise SystemExit", True),
+        ("raise SystemExit(0)", True),
+        ("import sys; sys.exit()", True),
+        ("import os; os._exit(0)", True),
+        ("exit()", False),  # a kernel takes no notice of these, and goes on
+        ("quit()", False),
+    ],
+)
+def test_a_run_that_ends_before_its_last_cell_is_no_success(project, source, ends):
+    cells = [nbformat.v4.new_code_cell(text) for text in ("1 + 1", source, "print('the', 'result')")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), project.folder / "notebooks/leaves.ipynb")
+    run, report = project.run("notebook", "leaves"), project.folder / "reports/leaves.ipynb"
+    if ends:
+        assert run.returncode == 1 and run.stdout == "" and "Traceback" not in run.stderr, run
+        assert run.stderr.splitlines()[-1].startswith("agon: notebook leaves") and not report.exists()
+    else:
+        assert run.returncode == 0 and "the result" in report.read_text(), run
+        report.unlink()
+    (project.folder / "notebooks/leaves.ipynb").unlink()
+
+
+def test_parameters_may_have_any_annotation(project):
+    source = "limit: int | None = None\nlabel: None|str = None\nrate: 'float | int' = 0.5  # of all\nequal = 'a=b=c'\nx, y = 1, 2\n"
+    cell = nbformat.v4.new_code_cell(source, metadata={"tags": ["parameters"]})
+    shows = nbformat.v4.new_code_cell("print(limit, label, rate, equal)")
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell, shows]), project.folder / "notebooks/typed.ipynb")
+    run = project.run("notebook", "typed", "limit=5", "label=b", "equal=c", "--run=typed")
+    assert run.returncode == 0 and "5 b 0.5 c" in (project.folder / "runs/typed/reports/typed.ipynb").read_text(), run
+    assert "it has limit, label, rate, equal" in refused(project, "notebook", "typed", "x=3", "--run=other")
+    (project.folder / "notebooks/typed.ipynb").unlink()
+
+
 def test_a_run_that_fails_leaves_its_failed_copy_alone(project):
     run = project.run("notebook", "mine", "n=" + "9" * 300, "--run=first")
     copy = project.folder / "runs/first.mine.failed.ipynb"

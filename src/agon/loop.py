@@ -7,6 +7,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from agon.games import Dice, Game, Observation
+from agon.games.base import plain_number
 
 T = TypeVar("T")
 
@@ -74,7 +75,9 @@ def steps(game: Game[Any], dice: Dice) -> Steps:
             actions = yield state, {seat: observe(state, seat) for seat in sorted(to_move(state))}, payoffs
             state, payoffs = step(state, actions)
             if not _paid_all(payoffs, everyone):
-                raise ValueError(f"a step paid {payoffs!r}: it pays each of the {everyone} seats a finite number")
+                payoffs = tuple(map(plain_number, payoffs)) if isinstance(payoffs, tuple | list) else payoffs
+                if not _paid_all(payoffs, everyone):
+                    raise ValueError(f"a step paid {payoffs!r}: it pays each of the {everyone} seats a finite number")
         yield state, {seat: observe(state, seat) for seat in sorted(to_move(state))}, payoffs
         raise ValueError(ENDLESS.format(most))
     except (Exception, KeyboardInterrupt):

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +17,28 @@ GAMES_SUFFIX = ".games.parquet"
 CONFIG = "conf/config.yaml"
 
 
+def _is_trusted(folder: Path) -> bool:
+    """Whether a folder belongs to the user, and nobody else may write to it but a group."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return False
+    return status.st_uid == os.geteuid() and not status.st_mode & stat.S_IWOTH
+
+
+def _folders() -> Iterator[Path]:
+    """The working folder, and those above it up to the repository's root, or to a folder that is not trusted."""
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        if folder != Path.cwd() and not _is_trusted(folder):
+            return
+        yield folder
+        if (folder / ".git").exists():
+            return
+
+
 def _upwards(part: str) -> Iterator[Path]:
     """The folders, from the working folder upwards, that hold a file `part`."""
-    here = Path.cwd()
-    return (folder for folder in (here, *here.parents) if (folder / part).is_file())
+    return (folder for folder in _folders() if (folder / part).is_file())
 
 
 def _require_own_source() -> None:
@@ -45,11 +64,12 @@ SHIPPED = CODE / "shipped" if (CODE / "shipped").is_dir() else CODE.parents[1]
 
 MARK = "agon: true"
 """The line of conf/config.yaml that says that its folder is a project of agon; other programs have files of that name too."""
+_MARKED = re.compile(r"^agon:[ \t]+true\b", re.MULTILINE)
 
 
 def _is_marked(folder: Path) -> bool:
     try:
-        return re.search(rf"^{MARK}\b", (folder / CONFIG).read_text(encoding="utf-8"), re.MULTILINE) is not None
+        return _MARKED.search((folder / CONFIG).read_text(encoding="utf-8")) is not None
     except (OSError, UnicodeDecodeError):
         return False
 
@@ -57,12 +77,19 @@ def _is_marked(folder: Path) -> bool:
 _CONFIGURED = list(_upwards(CONFIG))
 _PROJECT = next(filter(_is_marked, _CONFIGURED), None)
 
+UNTRUSTED = next(
+    (folder for folder in Path.cwd().parents if _PROJECT is None and _is_marked(folder) and not _is_trusted(folder)),
+    None,
+)
+"""A project above that is not used, because it belongs to another user, or because everybody may write to it; else None."""
+
 STRANGE = next((folder for folder in _CONFIGURED[:1] if folder != _PROJECT), None)
 """A nearer folder with a conf/config.yaml that does not bear MARK; None where there is none."""
 
 ROOT = _PROJECT or (Path.cwd() if SHIPPED.parent == CODE else SHIPPED)
 """The project: the nearest folder, from the working folder upwards, whose conf/config.yaml bears MARK.
 
+The search ends at the root of a Git repository, and below a folder that is another user's or that everybody may write to.
 Outside of all, agon's checkout; where agon has none, because it was installed as a package, the working folder.
 """
 

@@ -32,7 +32,10 @@ COOKIE = "agon"
 MANY = 1000
 """The most addresses, and the most browsers with the password, that are remembered. The oldest is forgotten first."""
 GUESSES, ALL_GUESSES = (10, 10), (60, 1)
-"""Wrong passwords at once, and seconds until one more: from one address, and from all together."""
+"""Wrong passwords at once, and seconds until one more: from one address, and from all together.
+
+One address can fill a sixth of the guesses of all, and a tenth of them later.
+"""
 NEWCOMERS = 120, 6
 """New participants at once from one address (a full room), and seconds until one more."""
 
@@ -81,17 +84,19 @@ class Password:
     def _digest(self, password: str) -> bytes:
         return hashlib.scrypt(password.encode(), salt=self._salt, n=2**14, r=8, p=1)
 
-    def wait(self, address: str) -> int:
-        """Seconds until the address may send another password."""
-        return max(self._guesses.wait(address), self._all_guesses.wait(""))
+    def guess(self, address: str) -> int:
+        """Counts a guess, before it is read: many may come at once. Or the seconds until the address may guess again."""
+        if wait := max(self._guesses.wait(address), self._all_guesses.wait("")):
+            return wait
+        self._count(address, 1)
+        return 0
 
     async def enter(self, password: str, address: str) -> str | None:
-        """A token for the right password; None for a wrong one.
+        """A token for the right password, whose guess (`guess`) is taken back; None for a wrong one.
 
         The hash is computed in a thread, beside other requests.
         """
         now = monotonic()
-        self._count(address, 1)  # before it is hashed: many may come at once
         async with self._turn:
             right = hmac.compare_digest(await asyncio.to_thread(self._digest, password), self._right_digest)
         if not right:
@@ -175,7 +180,7 @@ async def login(request: Request) -> Response:
     if request.method != "POST":
         return form("")
     client = address(request.scope)
-    if wait := password.wait(client):
+    if wait := password.guess(client):
         log.warning("refused: too many wrong passwords, from %s", client)
         why = f"There were too many wrong passwords. Try again in {wait} seconds."
         return form(why, HTTPStatus.TOO_MANY_REQUESTS, **{"Retry-After": str(wait)})

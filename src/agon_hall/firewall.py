@@ -1,4 +1,4 @@
-"""Checks before any page: the names of the server, the limits of one address, and the headers of every reply."""
+"""Checks before any page: names of the server, limits of one address, headers of every reply, and lines of the log."""
 
 import asyncio
 import logging
@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
 from http import HTTPStatus
+from ipaddress import IPv6Address
 from time import monotonic
+from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 log = logging.getLogger("agon_hall")
 
@@ -23,7 +26,7 @@ Further ones are refused for the moment.
 HEADER, BODY = 16_384, 262_144
 """The most bytes of a request's header and body."""
 IDLE = 20
-"""The most seconds between two requests of one connection."""
+"""The most seconds between two requests of one connection, and for the head of a request."""
 SLOW = 10
 """The most seconds for a body."""
 POLICY = (
@@ -33,10 +36,16 @@ POLICY = (
 """The content policy of a page. Pictures of games contain styles."""
 EVENTS = "/~events"
 """The end of the address that streams a page's changes. No study, table or file has this name."""
+LINES = 100, 60
+"""The most lines of one kind in the log, and within how many seconds."""
 
 
 def places() -> int:
-    """The most connections at once. One address may use half of them, and two in five for the streams of open pages."""
+    """The most connections at once.
+
+    One address may open three in four of them. It may use half of them for requests, and two in five for the streams of
+    open pages.
+    """
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if files == resource.RLIM_INFINITY else min(MOST, files // 2)
 
@@ -115,8 +124,81 @@ class Firewall:
 
 
 def address(scope: Scope) -> str:
-    """The network address that a request comes from."""
-    return str((scope.get("client") or ("",))[0])
+    """The network address that a request comes from. Of IPv6 it is the network (/64), as one user has all of that."""
+    return _network(str((scope.get("client") or ("",))[0]))
+
+
+def _network(host: str) -> str:
+    try:
+        number = IPv6Address(host)
+    except ValueError:
+        return host
+    return str(number.ipv4_mapped or f"{IPv6Address(int(number) >> 64 << 64)}/64")
+
+
+class Connection(H11Protocol):
+    """A connection that must send each head within IDLE seconds. One address cannot open all `places`.
+
+    Behind a proxy all connections come from one address, so the proxy must limit them.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begins a connection, or ends it at once."""
+        super().connection_made(transport)
+        same = sum(_host(other) == _host(self) for other in self.connections)
+        if not self.config.proxy_headers and same > 0.75 * (self.limit_concurrency or MOST):
+            log.warning("refused: too many connections, from %s", _host(self))
+            transport.abort()
+            return
+        self._expect_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Reads a part of a request."""
+        super().data_received(data)
+        if self.cycle is None or self.cycle.response_complete:
+            self._expect_head()
+        else:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ends the connection."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _expect_head(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(self.timeout_keep_alive, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+def _host(connection: Any) -> str:
+    return _network(connection.client[0] if connection.client else "")
+
+
+class LineLimit(logging.Filter):
+    """Leaves out lines of the log where many of one kind come, so that requests cannot fill a disk. It says how many."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._counts, self._since = Counter[str](), monotonic()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a line is written."""
+        most, seconds = LINES
+        if monotonic() - self._since > seconds:
+            left_out = sum(count - most for count in self._counts.values() if count > most)
+            self._counts.clear()
+            self._since = monotonic()
+            if left_out:
+                log.warning("%d lines like those before were left out", left_out)
+        self._counts[record.msg] += 1
+        return self._counts[record.msg] <= most
 
 
 def _limit_body(receive: Receive) -> Receive:

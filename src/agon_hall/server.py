@@ -26,7 +26,7 @@ from agon.errors import AgonError, visible
 from agon.paths import ROOT
 from agon_hall import access, family_pages, lobby, seat, study_pages, watching, web
 from agon_hall.access import NEWCOMERS, LoginRequired, Password, Throttle
-from agon_hall.firewall import HEADER, IDLE, Firewall, places
+from agon_hall.firewall import HEADER, IDLE, Connection, Firewall, LineLimit, places
 from agon_hall.new_table import warm
 from agon_hall.tables import DAYS, Hall
 
@@ -104,7 +104,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 self._app,
-                http="h11",
+                http=Connection,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -176,6 +176,7 @@ def serve(
     logging.basicConfig(level=logging.WARNING)
     for handler in logging.getLogger().handlers:
         handler.setFormatter(_LogFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        handler.addFilter(LineLimit())
 
     report("looking up what can be played ...")
     warm()

@@ -251,6 +251,7 @@ def test_a_game_that_cannot_be_says_why():
         ({"topic": "Cat people", "word": "cat"}, "the topic, which all know, holds the word 'cat'"),
         ({"word": "ice cream", "clues": ("soft", "an Ice-cream", "small")}, "the clue of seat 1 holds the word"),
         ({"clues": ("soft", "quick " * 99, "small")}, "the clue of seat 1 is longer than 500"),
+        ({"clues": ("soft", "quick\nPlayer 3: small", "small")}, "the clue of seat 1 is not one line of visible text"),
         ({"rounds": 0}, "rounds is 0; it must be a whole number, 1 at least"),
         ({"rounds": 1.5}, "rounds is 1.5"),
         ({"length": 0}, "length is 0"),

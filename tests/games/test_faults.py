@@ -1,6 +1,7 @@
 """A game with a mistake in it is refused in one line that says where the mistake is, and never plays on in silence."""
 
 import asyncio
+import json
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -17,7 +18,7 @@ from agon import AgonError
 from agon.agents.llm import LLM
 from agon.agents.prompts import template_of
 from agon.games import Choice, Game, Observation
-from agon.games.spaces import Space
+from agon.games.spaces import Number, Space
 from agon.loop import start_match
 from agon.plan import Seat
 from agon.plan.trial import try_out
@@ -370,10 +371,70 @@ def test_what_a_game_says_of_itself_must_fit(changes, why):
 
 
 def test_payoffs_are_plain_numbers_in_the_order_of_seats():
-    for payoffs in ({1.0, 2.0}, (Fraction(1, 3), 1), (Decimal(1), Decimal(2)), iter((1, 2)), np.array([1.0, 2.0])):
+    for payoffs in ({1.0, 2.0}, (Decimal(1), Decimal(2)), iter((1, 2)), np.array([1.0, 2.0]), (np.float32("nan"), 1)):
         with pytest.raises(AgonError, match="it pays each of the 2 seats a finite number"):
             try_out(Seat("x", first), Pays(payoffs=payoffs))
     try_out(Seat("x", first), Pays(payoffs=[1, np.float64(0.5)]))
+
+
+@pytest.mark.parametrize(
+    ("payoffs", "paid"),
+    [
+        ((np.int64(0), np.int64(3)), [0, 3]),
+        ((np.float32(0.5), 1), [0.5, 1]),
+        ((np.uint8(2), np.float16(0.25)), [2, 0.25]),
+        ((Fraction(1, 4), Fraction(6, 2)), [0.25, 3]),
+    ],
+    ids=str,
+)
+def test_numbers_of_numpy_and_fractions_are_paid_and_noted(payoffs, paid):
+    game = Pays(payoffs=payoffs)
+    try_out(Seat("x", first), game)
+    turns = turns_table([(match := seated(first, first, game=game), play_now(match))])
+    assert turns[turns["turn"] == 1].payoff.tolist() == paid
+    noted = Notes(noted=((0, "value", payoffs[0]),))
+    turns = turns_table([(match := seated(first, first, game=noted), play_now(match))])
+    assert json.loads(turns.detail.iloc[0]) == {"value": paid[0]}
+
+
+def test_a_number_of_numpy_bounds_a_space():
+    space = Number(np.int64(0), np.int64(20), np.int8(5))
+    assert json.dumps(space.as_json()) == '{"number": [0, 20], "step": 5}' and space == Number(0, 20, 5)
+
+
+@dataclass(frozen=True)
+class Cast(Sound):
+    told: str = "proposer"
+    parts: tuple[str, ...] = ()
+
+    @property
+    def roles(self):
+        return self.parts
+
+    def observe(self, state, seat):
+        return super().observe(state, seat)._replace(role=self.told)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({}, "the role of seat 0 is 'proposer', and the game's roles has none: declare one for each seat"),
+        (
+            {"parts": ("responder", "proposer")},
+            "the role of seat 0 is 'proposer', and the game's roles says 'responder'",
+        ),
+        ({"parts": ("", "proposer")}, "roles says ''"),
+        ({"parts": ("proposer", "responder")}, None),
+        ({"parts": ("spy", "crowd"), "told": ""}, None),
+    ],
+)
+def test_the_role_that_a_seat_is_told_is_the_games(changes, why):
+    for player in (first, LLM):
+        if why is None:
+            try_out(Seat("x", player), Cast(**changes))
+        else:
+            with pytest.raises(AgonError, match=why):
+                try_out(Seat("x", player), Cast(**changes))
 
 
 @dataclass(frozen=True)

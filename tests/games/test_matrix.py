@@ -132,7 +132,6 @@ BAD_SHAPES = {
     "ragged": [[[1, 1], [2, 2]], [[3, 3]]],
     "one number too few": [[[1, 1], [2, 2]], [[3, 3], [4]]],
     "a third action": [[[1, 1]] * 3] * 3,
-    "text": [[[1, 1], [2, "x"]], [[3, 3], [4, 4]]],
     "nothing": [[[1, 1], [2, None]], [[3, 3], [4, 4]]],
     "truth": [[[1, 1], [2, True]], [[3, 3], [4, 4]]],
 }
@@ -149,6 +148,20 @@ def test_a_game_that_cannot_be_says_why():
 
 
 # --- a game is a value
+
+
+def test_payoffs_may_be_fractions():
+    """As Gambit writes them in its files."""
+    game = MatrixGame("mine", "x", ("A", "B"), [[["1/3", "-1/2"], [0, "10/5"]], [[" 5 / 4 ", "+0/7"], [1, 1e0]]], 2)
+    assert game.payoff == (((1 / 3, -0.5), (0, 2)), ((1.25, 0), (1, 1.0)))
+    assert game == MatrixGame("mine", "x", ("A", "B"), [[[1 / 3, -0.5], [0, 2]], [[1.25, 0], [1, 1]]], 2)
+
+
+@pytest.mark.parametrize("text", ["1/0", "a third", "1/3/4", "0x1/3", "1/-3", "⅓", "", "1e9/2", "1,5"])
+def test_a_payoff_that_is_no_number_is_named(text):
+    with pytest.raises(ValueError, match="payoff holds the text") as caught:
+        MatrixGame("mine", "x", ("A", "B"), [[[text, 1], [0, 1]], [[1, 1], [1, 1]]], 2)
+    assert repr(text) in str(caught.value)
 
 
 def test_a_game_is_frozen():

@@ -15,6 +15,7 @@ from test_spaces import SPACES, Pair, forms, names, one_line
 from agon.agents import seat_dice
 from agon.agents.pgm.suspicion import Suspicions
 from agon.agents.reads import Called
+from agon.games import spaces
 from agon.games.rating.game import Ratings
 from agon.games.schemas import (
     answer_schema,
@@ -110,7 +111,7 @@ def blank(value, schema):
         return any(blank(value, each) for each in schema["anyOf"] if not find_mismatch(value, each))
     if schema.get("type") == "object":
         return any(blank(value[name], part) for name, part in schema["properties"].items())
-    return bool(schema.get("minLength")) and not value.strip()
+    return bool(schema.get("minLength")) and not spaces.one_line(value)
 
 
 def close(one, other):

@@ -4,11 +4,14 @@ import json
 import pickle
 from math import inf, nan
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon.agents import seat_dice
+from agon.games import spaces
 from agon.games.reading import read
+from agon.games.schemas import read_answer, write_answer
 from agon.games.spaces import Choice, Form, Number, Offer, Space, Text
 
 SPACES = [
@@ -62,7 +65,39 @@ def test_a_number_is_on_a_step():
 
 
 def test_a_text_is_not_blank_not_too_long_and_can_be_written():
-    assert legal(Text(20), ["", "  \n", "x" * 21, "\ud800", 7, ["x"], "é\n😀"]) == ["é\n😀"]
+    assert legal(Text(20), ["", "  ", "x" * 21, "\ud800", 7, ["x"], "é 😀", "a  b"]) == ["é 😀", "a  b"]
+
+
+SEPARATORS = ["\n", "\r\n", "\r", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029", "\t"]
+HIDDEN = [
+    "\u202e",
+    "\u202d",
+    "\u2066",
+    "\u2069",
+    "\u200f",
+    "\u061c",
+    "\u200b",
+    "\ufeff",
+    "\x00",
+    "\x1b",
+    "\x7f",
+    "\U000e0041",
+]
+
+
+@pytest.mark.parametrize("mark", SEPARATORS + HIDDEN, ids=ascii)
+def test_a_text_is_one_line_for_every_way_of_reading(mark):
+    """The answers of a free, of a constrained and of a form's reading, and what the space itself takes."""
+    space, line = Text(40), "a b" if mark in SEPARATORS else "ab"
+    constrained = read_answer(write_answer(f"a{mark}b"), space).action
+    assert constrained == space.format(f"a{mark}b") == line
+    if "\n" not in mark:  # here the free line ends
+        assert read(f"[move] a{mark}b", space).action == line
+    form = Form((("word", space), ("more", space)))
+    assert read(f"[move] {json.dumps(['a' + mark + 'b', 'c'])}", form).action == (line, "c")
+    assert read_answer(write_answer({"word": f"a{mark}b", "more": "c"}), form).action == (line, "c")
+    assert line in space and f"a{mark}b" not in space and mark not in space
+    assert read_answer(write_answer(mark), space).fault == '"action" is not a legal one'
 
 
 def test_an_offer_is_a_share_for_each_that_sum_to_the_total():
@@ -84,7 +119,7 @@ def test_a_form_has_a_legal_answer_to_every_question():
     assert legal(SPACES[-1], [*others, ["a", "x", 1]]) == [["a", "x", 1]]
 
 
-words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=9).map(lambda each: " ".join(each.split()) or "x")
+words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=9).map(lambda each: spaces.one_line(each) or "x")
 one_line = words | st.sampled_from(["b", "a; b: 1; b: 2", "x; B: y", '["q", 1]', "ß; c: ss", "a: b"])
 names = st.lists(words | st.sampled_from("abc"), min_size=1, max_size=4, unique_by=str.casefold).map(tuple)
 amounts = st.floats(0, allow_infinity=False) | st.integers(0, 2**53)

@@ -5,6 +5,7 @@ import logging
 import re
 import stat
 from contextlib import aclosing, suppress
+from time import monotonic
 from urllib.request import urlopen
 
 import driving
@@ -24,10 +25,11 @@ PASSWORD = "open-sesame-of-these-tests"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-async def asked(port, path, method="GET", body=None, **headers):
-    """The reply to one request."""
+async def asked(port, path, method="GET", body=None, at="127.0.0.1", **headers):
+    """The reply to one request from the address `at`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    async with httpx.AsyncClient(timeout=30, verify=False) as client:
+    transport = httpx.AsyncHTTPTransport(verify=False, local_address=at)
+    async with httpx.AsyncClient(timeout=30, transport=transport) as client:
         return await client.request(method, f"http://localhost:{port}{path}", content=body, headers=named)
 
 
@@ -340,23 +342,20 @@ def test_guesses_are_counted_by_address_and_in_all(monkeypatch):
         password, now = Password(PASSWORD), [1000.0]
         monkeypatch.setattr(access, "monotonic", lambda: now[0])
         for _ in range(20):
-            assert not password.wait("a")
+            assert not password.guess("a")
             await password.enter(PASSWORD, "a")  # right ones cost nothing
         guessed = 0
-        while not password.wait("a"):
+        while not (wait := password.guess("a")):
             assert await password.enter("x", "a") is None
             guessed += 1
-        assert 10 <= guessed <= 11
-        assert 1 <= password.wait("a") <= 10 and not password.wait("b")
+        assert 10 <= guessed <= 11 and 1 <= wait <= 10
+        assert not password.guess("b")
         now[0] += 10
-        assert not password.wait("a")
-        for number in range(1000):
-            if not password.wait(f"from {number}"):
-                await password.enter("x", f"from {number}")
-                guessed += 1
-        assert guessed < 80 and password.wait("new")
+        assert not password.guess("a")
+        guessed += sum(not password.guess(f"from {number}") for number in range(1000))
+        assert guessed < 80 and password.guess("new")
         now[0] += 100
-        assert not password.wait("new")
+        assert not password.guess("new")
 
     run(check())
 
@@ -365,6 +364,7 @@ def test_a_password_is_asked_for_again_after_some_days(monkeypatch):
     async def check():
         password, now = Password(PASSWORD, days=2), [1000.0]
         monkeypatch.setattr(access, "monotonic", lambda: now[0])
+        assert not password.guess("a")
         token = await password.enter(PASSWORD, "a")
         now[0] += 2 * 86400 - 1
         assert password.knows(token)
@@ -372,6 +372,93 @@ def test_a_password_is_asked_for_again_after_some_days(monkeypatch):
         assert not password.knows(token)
 
     run(check())
+
+
+def test_many_guesses_at_once_are_counted_before_their_forms_come(tmp_path, short, monkeypatch):
+    """One address sends the heads of many guesses, and later their bodies. It shuts out itself and nobody else."""
+    monkeypatch.setattr(access, "GUESSES", (10, 1000))
+    hashed = []
+    monkeypatch.setattr(Password, "_digest", lambda self, password: hashed.append(password) or password.encode())
+    head = POST + b"X-Forwarded-For: 10.0.0.1\r\nContent-Length: 10\r\nConnection: close\r\n"
+    head += b"Content-Type: application/x-www-form-urlencoded\r\n\r\n"
+
+    async def check():
+        async with serving(tmp_path, password=PASSWORD, proxy=True) as (_, _, _, port):
+            crowd = [await asyncio.open_connection("127.0.0.1", port) for _ in range(60)]
+            for _, writer in crowd:
+                writer.write(head % port)
+            await asyncio.sleep(0.5)
+            for _, writer in crowd:
+                writer.write(b"password=x")
+            replies = [await asyncio.wait_for(reader.read(), 60) for reader, _ in crowd]
+            assert sum(reply.startswith(b"HTTP/1.1 403") for reply in replies) <= 11
+            assert sum(reply.startswith(b"HTTP/1.1 429") for reply in replies) >= 49
+            assert hashed.count("x") <= 11
+            assert (await login(port, PASSWORD, X_Forwarded_For="10.0.0.1")).status_code == 429
+            assert (await login(port, PASSWORD, X_Forwarded_For="10.0.0.2")).status_code == 303
+
+    run(check())
+
+
+def test_a_network_of_ipv6_is_one_address(tmp_path, short, monkeypatch):
+    monkeypatch.setattr(access, "GUESSES", (10, 1000))
+    monkeypatch.setattr(Password, "_digest", lambda self, password: password.encode())
+
+    async def check():
+        async with serving(tmp_path, password=PASSWORD, proxy=True) as (_, _, _, port):
+            for number in range(12):
+                await login(port, "x", X_Forwarded_For=f"2001:db8:0:1::{number:x}")
+            assert (await login(port, PASSWORD, X_Forwarded_For="2001:db8:0:1:5::")).status_code == 429
+            for other in ("2001:db8:0:2::1", "::ffff:10.0.0.2", "fe80::1%eth0"):
+                assert (await login(port, PASSWORD, X_Forwarded_For=other)).status_code == 303
+
+    run(check())
+
+
+def test_silent_connections_of_one_address_leave_places_and_end(tmp_path, short, monkeypatch):
+    monkeypatch.setattr(firewall, "MOST", 16)
+    monkeypatch.setattr(server, "IDLE", 2)
+
+    async def check():
+        async with serving(tmp_path, password=PASSWORD) as (_, _, _, port):
+            begun = monotonic()
+            crowd = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
+            for number, (_, writer) in enumerate(crowd):
+                with suppress(OSError):
+                    writer.write(b"GET /lo" if number % 2 else b"")
+            await asyncio.sleep(0.3)
+            ended = [reader.at_eof() or reader.exception() is not None for reader, _ in crowd]
+            assert sum(ended) == 8  # of 16 places one address holds 12
+            assert (await asked(port, "/login", at="127.0.0.2")).status_code == 200
+            for reader, writer in crowd:  # slowly sent heads end as well
+                with suppress(OSError):
+                    writer.write(b"g")
+                    await asyncio.wait_for(reader.read(), 60)
+                writer.close()
+            assert monotonic() - begun < 30
+            assert (await asked(port, "/login")).status_code == 200
+
+    run(check())
+
+
+def test_lines_of_the_log_are_limited_and_counted(monkeypatch, caplog):
+    now = [0.0]
+    monkeypatch.setattr(firewall, "monotonic", lambda: now[0])
+    caplog.handler.addFilter(limit := firewall.LineLimit())
+    try:
+        log = logging.getLogger("agon_hall")
+        for number in range(500):
+            log.warning("refused: %s, from here", number)
+        log.warning("another line")
+        assert len(caplog.records) == 101
+        now[0] += 61
+        log.warning("refused: %s, from here", "again")
+        assert [record.getMessage() for record in caplog.records[101:]] == [
+            "400 lines like those before were left out",
+            "refused: again, from here",
+        ]
+    finally:
+        caplog.handler.removeFilter(limit)
 
 
 def test_links_hold_for_some_days_and_then_say_whom_to_ask(tmp_path, short, caplog, subtests):
@@ -499,8 +586,10 @@ def test_a_table_is_made_once_however_often_its_form_is_sent(tmp_path, short):
 def test_who_speaks_first_is_asked_where_a_setting_has_openings():
     assert [name for name in new_table.games_on_offer() if new_table.has_setting_openings(name)] == [
         "chameleon",
+        "chameleon_unquoted",
         "cost_sharing",
         "undercover",
+        "undercover_unquoted",
     ]
 
 

@@ -7,7 +7,7 @@ family's own file is then called ours/FILE.
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -19,9 +19,11 @@ from jinja2.meta import find_referenced_templates
 from jinja2.runtime import Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from agon.agents.limited import run_limited
 from agon.errors import AgonError
 from agon.games import Game, Observation
-from agon.games.base import families
+from agon.games.base import families, quote_players
+from agon.games.spaces import quoted
 from agon.paths import display_path, input_path
 
 OWN = Path(__file__).with_name("prompts")
@@ -45,30 +47,58 @@ class Source(NamedTuple):
 
 
 class Template:
-    """A file of macros, with the text of its includes. Raises AgonError when it is broken or lacks one of `macros`."""
+    """A file of macros, with the text of its includes. Raises AgonError when it is broken or lacks one of `macros`.
+
+    A user's template may not end, so it is rendered in a child process (agon.agents.limited).
+    """
 
     def __init__(self, source: Source, macros: Sequence[str]) -> None:
         self.file, self._environment = source.file, _environment(source.folders, source.sandboxed)
         self.path = _look_up(source)
+        self._limited = functools.partial(run_limited, f"prompt {self.path}") if source.sandboxed else _run_here
+        found = json.loads(self._limited(self._contents))
         with _blame(self.path):
-            self._macros = vars(self._environment.get_template(source.file).module)
+            for name in found["compiled"]:  # it has come to an end in the child
+                self._environment.get_template(name)
             self.text = "\n".join(_sources(self._environment, source.file))
             """The templates' own text, which ids of matches hash."""
+        self.asides: Sequence[str] = found["asides"]
+        """Phases whose questions leave the conversation once they are answered. They must change nothing."""
         for macro in macros:
-            if not isinstance(self._macros.get(macro), Macro):
+            if macro not in found["macros"]:
                 names = f"{', '.join(macros[:-1])} and {macros[-1]}"
                 raise AgonError(f"prompt {self.path} has no macro {macro}: it needs {names}")
+
+    @functools.cached_property
+    def _macros(self) -> dict[str, Any]:
+        return vars(self._environment.get_template(self.file).module)
+
+    def _contents(self) -> str:
+        """The names of the macros, the asides, and the names of the templates that were compiled, as JSON."""
+        with _blame(self.path):
+            macros = [name for name, value in self._macros.items() if isinstance(value, Macro)]
+            compiled = [name for _, name in self._environment.cache or {}]
+            return json.dumps({"macros": macros, "asides": list(self._macros.get("asides", ())), "compiled": compiled})
 
     def render(self, macro: str, *values: object) -> str:
         """The text of a macro for some values. A view among them may have its own wording."""
         view = next((value for value in values if isinstance(value, Observation)), None)
         if view is not None and view.wording is not None:
             return view.wording(functools.partial(self.render, macro), *values)
-        try:
-            return str(self._macros[macro](*values))
-        except Exception:
-            with _blame(self.path):
-                raise
+        values = tuple(quote_players(value) if isinstance(value, Observation) else value for value in values)
+
+        def text() -> str:
+            try:
+                return str(self._macros[macro](*values))
+            except Exception:
+                with _blame(self.path):
+                    raise
+
+        return self._limited(text)
+
+
+def _run_here(work: Callable[[], str]) -> str:
+    return work()
 
 
 GUIDES = {"_reads.md": ("constrained", "letters"), "_called.md": ("called",)}
@@ -85,8 +115,9 @@ class Prompts(Template):
     def __init__(self, source: Source, style: str, guide: str = "", sums: bool = False) -> None:
         super().__init__(source, ("system", "turn", "again"))
         styled = f"styles/{style}.md"
-        with _blame(_look_up(source.of(styled))):
-            self._style = self._environment.get_template(styled).render().strip()
+        path = _look_up(source.of(styled))
+        self._style = self._limited(lambda: self._style_of(styled, path))
+        with _blame(path):
             self.text = "\n".join([self.text, *_sources(self._environment, styled)])
         self.reads = reads_template(source, guide) if guide else None
         """Instructions for answers that are no move line (agon.agents.reads)."""
@@ -99,8 +130,10 @@ class Prompts(Template):
         self._systems: dict[Observation, str] = {}
         self._latest: tuple[Observation | None, int, str] = None, 0, ""
         """The latest text of `turn`, with its values. Several drafts of one decision ask for the same."""
-        self.asides: Sequence[str] = self._macros.get("asides", ())
-        """Phases whose questions leave the conversation once they are answered. They must change nothing."""
+
+    def _style_of(self, styled: str, path: str) -> str:
+        with _blame(path):
+            return self._environment.get_template(styled).render().strip()
 
     def system(self, view: Observation) -> str:
         """Rules, objective, and how to answer."""
@@ -249,7 +282,7 @@ def _blame(path: str) -> Iterator[None]:
         at = display_path(Path(error.filename)) if error.filename else path
         raise AgonError(f"prompt {at}: {error.message} (line {error.lineno})") from None
     except Exception as error:  # a template may do anything
-        raise AgonError(f"prompt {path}: {' '.join(str(error).split())}") from None
+        raise AgonError(f"prompt {path}: {' '.join(str(error).split()) or type(error).__name__}") from None
 
 
 def _sources(environment: jinja2.Environment, name: str) -> list[str]:
@@ -273,15 +306,8 @@ def _environment(folders: tuple[Path, ...], sandboxed: bool) -> jinja2.Environme
     environment.filters["number"] = lambda value: str(int(value)) if value == int(value) else str(value)
     environment.filters["quoted"] = quoted
     environment.globals["points"] = _points
+    del environment.globals["lipsum"], environment.filters["random"]  # what a prompt says is no chance
     return environment
-
-
-def quoted(text: str) -> str:
-    """A text as a JSON string in one line. Prompts quote other players this way."""
-    line = json.dumps(text, ensure_ascii=False)
-    if line.isprintable():
-        return line
-    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line)
 
 
 def _points(view: Observation, actions: Sequence[str]) -> float:

@@ -6,13 +6,12 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from agon.cli.places import Settings
-from agon.paths import ROOT, SHIPPED, read_text_file
+from agon.paths import SHIPPED, read_text_file
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -45,8 +44,6 @@ class Job(click.Command):
         formatter.write(f"\nSettings (conf/agon.yaml):\n\n{read_text_file(SHIPPED / 'conf/agon.yaml')}")
 
     def _start(self, words: Sequence[str], cfg: str | None, info: str | None, multirun: bool, **options: object) -> int:
-        if ROOT not in (here := Path.cwd(), here.resolve()):
-            click.echo(f"note: the project is {ROOT}", err=True)
         if strange := [word for word in words if word.startswith("-")]:
             raise click.UsageError(f"No such option {strange[0]!r}.")
         if writes := [word for word in words if word.lstrip("+").startswith(("hydra.output_subdir", "hydra.run"))]:

@@ -22,7 +22,7 @@ import click
 
 from agon.cli.job import Job
 from agon.errors import AgonError, interruption_message, visible
-from agon.paths import CODE, CONFIG, MARK, STRANGE, display_path
+from agon.paths import CODE, CONFIG, MARK, ROOT, STRANGE, UNTRUSTED, display_path
 
 
 def _family_modules() -> Iterator[str]:
@@ -128,12 +128,17 @@ class Verbs(click.Group):
 
 
 def _require_project() -> None:
-    """Raises AgonError where a nearer folder has a conf/config.yaml without the mark."""
+    """Says which project is used if it is not the working folder. Raises AgonError where a nearer folder lacks the mark."""
     if STRANGE is not None:
         raise AgonError(
             f"{STRANGE / CONFIG} does not say `{MARK}`: if {STRANGE} is a project of agon (a study from before needs it), "
             "write this line into the file; if not, go to one that is, or make one: agon new study NAME"
         )
+    if UNTRUSTED is not None:
+        reason = "it belongs to another user, or everybody may write to it"
+        click.echo(f"note: the project {UNTRUSTED} is not used from here, because {reason}", err=True)
+    if ROOT not in (here := Path.cwd(), here.resolve()):
+        click.echo(f"note: the project is {ROOT}", err=True)
 
 
 def _require_options(verb: click.Command, words: Sequence[str]) -> None:

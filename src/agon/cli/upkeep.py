@@ -129,7 +129,7 @@ def _pinned_files(root: Path) -> list[dict[str, str]]:
 
 def _difference(fault: str) -> AgonError:
     return AgonError(
-        f"{fault}: `dvc add data` keeps what is there now, such as a recording; `dvc checkout --force data.dvc` deletes it"
+        f"{fault}: `dvc add data` keeps what is there now, such as a recording; `dvc checkout --force --relink data.dvc` puts back what was pinned"
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import field, is_dataclass, replace
 from functools import cache, cached_property
 from importlib import import_module
 from math import inf
+from numbers import Rational, Real
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -15,6 +16,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from agon.games.spaces import Choice as Choice  # exported here, too
 from agon.games.spaces import Dice as Dice
 from agon.games.spaces import Space as Space
+from agon.games.spaces import quoted
 
 S = TypeVar("S")
 
@@ -76,6 +78,18 @@ class Observation(NamedTuple):
     """The seat's role in the game; empty where all seats are alike."""
     wording: "Wording | None" = None
     """Restates texts about the game in other words, as a translation does; None: the family's own words."""
+
+
+def quote_players(view: Observation) -> Observation:
+    """The view with the words of players in quotation marks, as prompts show them (`quoted` of the rules: phases of events)."""
+    phases = getattr(view.rules, "quoted", ())
+    if not phases:
+        return view
+    events = [
+        event._replace(value=quoted(event.value)) if event.phase in phases and event.value is not None else event
+        for event in view.past
+    ]
+    return view._replace(past=tuple(events))
 
 
 class Wording(Protocol):
@@ -303,7 +317,14 @@ def check_notes(notes: Iterable[Note], seats: Collection[int]) -> Iterator[Note]
     for seat, what, value in notes:
         if seat not in seats:
             raise ValueError(f"notes: {what!r} is noted of seat {seat!r}, which this step neither asked nor paid")
-        yield seat, what, value
+        yield seat, what, plain_number(value)
+
+
+def plain_number(value: Any) -> Any:
+    """A number of numpy, or a fraction, as one of Python that JSON can hold; any other value stays as it is."""
+    if isinstance(value, int) or not isinstance(value, Real):
+        return value
+    return int(value.numerator) if isinstance(value, Rational) and value.denominator == 1 else float(value)
 
 
 def check_seats(name: str, selection: Iterable[int], seats: int) -> tuple[int, ...]:

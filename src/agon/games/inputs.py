@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agon.games.html import bars, count, label, number, text
-from agon.games.spaces import Choice, Form, Number, Offer, Space, Text
+from agon.games.spaces import Choice, Form, Number, Offer, Space, Text, one_line
 
 UNCHOSEN = object()
 """The value of a list before somebody chooses; it equals no option."""
@@ -192,8 +192,8 @@ def _number(space: Number, key: str, name: str, entered: Entered) -> FieldSet:
 
 
 def text_fields(space: Text, key: str, name: str, entered: Entered, optional: bool = False) -> FieldSet:
-    """A text of limited length, with a count of the characters left."""
-    value = str(entered.get(key) or "")
+    """A line of limited length, with a count of the characters left."""
+    value = one_line(str(entered.get(key) or ""))
     over = len(value) - space.length
     note = f"{count(over, 'character')} too many" if over > 0 else f"{count(-over, 'character')} left"
 
@@ -202,7 +202,7 @@ def text_fields(space: Text, key: str, name: str, entered: Entered, optional: bo
             raise InvalidEntry(
                 f"The text has {number(len(value))} characters; at most {number(space.length)} are allowed."
             )
-        if not value.strip() and not optional:
+        if not value and not optional:
             raise InvalidEntry("Write something first.")
         if any("\ud800" <= letter <= "\udfff" for letter in value):
             raise InvalidEntry("The text holds a character that cannot be written down.")

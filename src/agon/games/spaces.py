@@ -10,7 +10,9 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from math import prod
+from operator import index
 from typing import Any, NoReturn, Protocol, TypeVar
+from unicodedata import category
 
 from agon.games.reading import Reading, folded, read_label, read_line, read_parts
 from agon.games.schemas import AMOUNT, LONGEST, Schema, keys, object_of
@@ -30,6 +32,30 @@ class Dice(Protocol):
 
     def choice(self, seq: Sequence[T]) -> T:
         """One of `seq`, all equally likely."""
+
+
+_UNSEEN = ("Cc", "Cf", "Zl", "Zp")
+"""Unicode's categories of characters that control or format: line ends, tabs, invisible ones, and changes of direction."""
+
+
+def is_one_line(text: str) -> bool:
+    """Whether a text has no character that controls or formats it."""
+    return text.isprintable() or not any(category(char) in _UNSEEN for char in text)
+
+
+def one_line(text: str) -> str:
+    """A text as one line: one space for any white space, and without characters that control or format."""
+    if not is_one_line(text):
+        text = "".join(char for char in text if char.isspace() or category(char) not in _UNSEEN)
+    return " ".join(text.split())
+
+
+def quoted(text: str) -> str:
+    """A text as a JSON string in one line. Prompts quote other players this way."""
+    line = json.dumps(text, ensure_ascii=False)
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line)
 
 
 def from_json(text: str) -> Any:
@@ -181,6 +207,10 @@ class Number(Space):
     high: int
     step: int = 1
 
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "step"):  # Python's own, of those of numpy
+            object.__setattr__(self, name, index(getattr(self, name)))
+
     def __contains__(self, action: object) -> bool:
         return type(action) is int and self.low <= action <= self.high and (action - self.low) % self.step == 0
 
@@ -230,12 +260,15 @@ class Number(Space):
 
 @dataclass(frozen=True, slots=True)
 class Text(Space):
-    """A legal action is a text of at most `length` characters that is not blank and is valid UTF-8."""
+    """A legal action is one line of at most `length` characters (`is_one_line`) that is not blank and is valid UTF-8.
+
+    What players write is made one line where it is read (`one_line`).
+    """
 
     length: int
 
     def __contains__(self, action: object) -> bool:
-        if not isinstance(action, str) or len(action) > self.length or not action.strip():
+        if not isinstance(action, str) or len(action) > self.length or not action.strip() or not is_one_line(action):
             return False
         return action.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in action)
 
@@ -246,15 +279,15 @@ class Text(Space):
     def example(self, dice: Dice) -> str:
         """Up to five words that mean nothing."""
         words = [dice.choice("bdgklmnrst") + dice.choice("aeiou") for _ in range(1 + int(dice.random() * 5))]
-        return " ".join(words)[: self.length]
+        return " ".join(words)[: self.length].rstrip()
 
     def format(self, action: Any) -> str:
         """The text, in one line."""
-        return " ".join(str(action).split())
+        return one_line(str(action))
 
     def parse(self, text: str) -> str | None:
-        """The text; None for an empty one."""
-        return text or None
+        """The text, in one line; None for an empty one."""
+        return one_line(text) or None
 
     def parse_marked(self, text: str) -> str | None:
         """The text without the marks around it; its full stop stays."""
@@ -270,8 +303,8 @@ class Text(Space):
         return action
 
     def decode(self, value: Any) -> Any | None:
-        """The text as it is."""
-        return value
+        """The text, in one line."""
+        return one_line(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,8 +420,16 @@ class Form(Space):
     def parse(self, text: str) -> tuple[Any, ...] | None:
         """The values of `part: answer` texts that can be read in only one way, or of a JSON list."""
         values = read_parts(text, [(name, space.parse) for name, space in self.parts], ";")
-        answer = super(Form, self).parse(text) if values is None else values
-        return answer if isinstance(answer, tuple) else None
+        if values is not None:
+            return values
+        answer = super(Form, self).parse(text)
+        if not isinstance(answer, tuple) or len(answer) != len(self.parts):
+            return None
+        pairs = zip(answer, self.parts, strict=True)
+        return tuple(
+            one_line(value) if isinstance(space, Text) and isinstance(value, str) else value
+            for value, (_, space) in pairs
+        )
 
     def read(self, text: str, last: bool = False) -> Reading:
         """The parts after the one [move], which may begin in the next line."""

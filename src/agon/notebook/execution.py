@@ -1,9 +1,9 @@
 """Notebooks through papermill: checked parameters in, an executed copy and its page out."""
 
+import ast
 import logging
 import re
 import warnings
-from ast import literal_eval
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -93,25 +93,31 @@ def _move_below(defaults: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     }
 
 
-def _declared_parameters(source: Path) -> dict[str, Any]:
-    """The parameters of a notebook, also of one that names no kernel. Raises AgonError."""
+def _declared_parameters(source: Path) -> dict[str, ast.expr]:
+    """The parameters of a notebook (variables of the cell with the tag `parameters`) and their defaults, as code. Raises AgonError."""
     try:
         notebook = nbformat.read(source, as_version=4)
-        notebook.metadata.setdefault(
-            "kernelspec", {"name": "python3", "display_name": "Python 3", "language": "python"}
-        )
-        notebook.metadata.setdefault("language_info", {"name": "python"})
-        return dict(papermill.inspect_notebook(notebook))
-    except (nbformat.ValidationError, nbformat.reader.NotJSONError, PapermillException) as error:
+    except (nbformat.ValidationError, nbformat.reader.NotJSONError) as error:
         raise AgonError(f"notebooks/{source.name} is no notebook: {_line(error)}") from None
+    cell = next((cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", ())), None)
+    try:
+        statements = ast.parse(cell.source).body if cell else []
+    except SyntaxError as error:
+        raise AgonError(f"notebooks/{source.name}: its cell of parameters cannot be read: {_line(error)}") from None
+    declared = dict[str, ast.expr]()
+    for statement in statements:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            declared |= {target.id: statement.value for target in targets if isinstance(target, ast.Name)}
+    return declared
 
 
 def _default_values(source: Path) -> dict[str, Any]:
     """The parameters of a notebook whose default is a literal, with that value."""
     defaults = {}
-    for name, parameter in _declared_parameters(source).items():
-        with suppress(ValueError, SyntaxError):
-            defaults[name] = literal_eval(parameter["default"])
+    for name, default in _declared_parameters(source).items():
+        with suppress(ValueError):
+            defaults[name] = ast.literal_eval(default)
     return defaults
 
 
@@ -153,6 +159,11 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
         explanation = "its kernel ended: it was stopped, or memory was short; the same command runs it again"
         raise AgonError(f"notebook {name} did not run: {_line(error)} ({explanation})") from error
     executed = nbformat.read(failed, as_version=4)
+    cells = [cell for cell in executed.cells if cell.cell_type == "code" and cell.source.strip()]
+    done = [cell.metadata.get("papermill", {}).get("status") == "completed" for cell in cells]
+    if not all(done):
+        where = f"cell {done.index(False) + 1} of {len(cells)} ended the run, as `exit` does"
+        raise AgonError(f"notebook {name}: {where} (see {display_path(failed)})")
     settle(executed)
     target.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(executed, target)

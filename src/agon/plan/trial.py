@@ -45,7 +45,7 @@ def try_out(seat: Seat, game: Game[Any], name: str = "") -> None:
         (match, (_, views, _), dice), (copy, (_, copy_views, _), copy_dice) = start_match(game, 0), start_match(game, 0)
         for _ in range(most if whole else min(TRIAL_STEPS, most)):
             for place, view in views.items():
-                _require_own_view(place, view)
+                _require_own_view(place, view, game)
                 if type(view.legal) not in spaces:
                     _check_space(view.legal)
                     spaces.add(type(view.legal))
@@ -107,12 +107,15 @@ def _require_people(game: Game[Any]) -> None:
             raise ValueError(f"{what} is {values!r}; it must have a text for each of {game.seats} seats")
 
 
-def _require_own_view(place: int, view: Observation) -> None:
-    """Raises ValueError for a view with another seat's number, or without a round."""
+def _require_own_view(place: int, view: Observation, game: Game[Any]) -> None:
+    """Raises ValueError for a view with another seat's number or role, or without a round."""
     if view.seat != place:
         raise ValueError(f"observe: what seat {place} sees says it is of seat {view.seat!r}")
     if type(view.round) is not int or view.round < 1:
         raise ValueError(f"observe: the round is {view.round!r}; it must be a whole number, 1 at least")
+    if view.role and view.role != (role := game.roles[place] if game.roles else ""):
+        of_game = f"roles says {role!r}" if game.roles else "roles has none: declare one for each seat"
+        raise ValueError(f"observe: the role of seat {place} is {view.role!r}, and the game's {of_game}")
 
 
 def _require_same(views: Mapping[int, Observation], copy_views: Mapping[int, Observation]) -> None:

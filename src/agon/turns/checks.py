@@ -17,12 +17,10 @@ def tidy(turns: pd.DataFrame) -> pd.DataFrame:
     """
     if {"match", "legal", "action"} <= set(turns):
         turns = completed(turns)
+    require_present(turns)
     changed = {}
     for name in turns.columns.intersection(list(COLUMNS)):
-        dtype, absent, _ = COLUMNS[name]
-        column = turns[name]
-        if not absent and column.isna().any():
-            raise AgonError(f"not a turns table: {name} is missing in {column.isna().sum():,} rows")
+        dtype, column = COLUMNS[name][0], turns[name]
         if not has_type(column.dtype, dtype):
             changed[name] = _as_type(column, dtype)
     same = not changed and isinstance(turns.index, pd.RangeIndex)
@@ -35,6 +33,13 @@ def tidy(turns: pd.DataFrame) -> pd.DataFrame:
     if set(KEY) <= set(table):
         _require_once(table)
     return table
+
+
+def require_present(turns: pd.DataFrame) -> None:
+    """Raises AgonError for an absent value in a column of turns that must not be absent."""
+    for name in turns.columns.intersection([name for name, (_, absent, _) in COLUMNS.items() if not absent]):
+        if (missing := turns[name].isna()).any():
+            raise AgonError(f"not a turns table: {name} is missing in {missing.sum():,} rows")
 
 
 def validated(turns: pd.DataFrame) -> pd.DataFrame:

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from agon.errors import AgonError
 from agon.paths import display_path, input_path, input_places
-from agon.turns.checks import type_fault, validated
-from agon.turns.columns import COLUMNS, EVIDENCE, KEY, LABEL, LATER, action_of, action_text, completed, relabel
+from agon.turns.checks import require_present, tidy, type_fault, validated
+from agon.turns.columns import COLUMNS, EVIDENCE, KEY, LABEL, LATER, TEXT, action_of, action_text, completed, relabel
 from agon.turns.derived import PARTIAL
 
 MEANINGS = "agon columns"
@@ -102,9 +102,12 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
     if older:
         complete = completed(turns)
         turns = complete[[*names, *(name for name in complete if columns is None and name not in COLUMNS)]]
-    for name in names:  # parquet forgets the type of a column that is absent throughout
-        if COLUMNS[name][0] is LABEL and not isinstance(turns[name].dtype, pd.CategoricalDtype):
-            turns[name] = turns[name].astype("str").astype(LABEL)
+    try:
+        if type_fault(turns):  # other programs keep the values, and not the types of pandas
+            turns = tidy(turns).astype({name: TEXT for name in turns if COLUMNS.get(name, (None,))[0] is TEXT})
+        require_present(turns)
+    except AgonError as error:
+        raise AgonError(f"{display_path(path)} is {error}") from None
     if "action" in turns and any(
         str(label).startswith('"') for label in turns.action.cat.categories
     ):  # of a table in which words are JSON too

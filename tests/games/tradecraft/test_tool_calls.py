@@ -36,8 +36,8 @@ READABLE = {
         "tool": "no_such_tool",
         "more": [None, True, {"a": {}}],
     },
-    json.dumps(WORDS): WORDS,
-    json.dumps(WORDS, ensure_ascii=False): WORDS,
+    json.dumps(WORDS): WORDS | {"message": " ".join(WORDS["message"].split())},
+    json.dumps(WORDS, ensure_ascii=False): WORDS | {"message": " ".join(WORDS["message"].split())},
 }
 
 FAULTS = {

@@ -7,7 +7,7 @@ import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 from unicodedata import normalize
@@ -27,7 +27,7 @@ from agon.games.base import (
     refuse_illegal,
     reveal,
 )
-from agon.games.spaces import Choice, Form, Space, Text
+from agon.games.spaces import Choice, Form, Space, Text, is_one_line
 
 NOBODY = "nobody"
 UNSURE = "not sure"
@@ -63,6 +63,8 @@ class Facts:
     seats: int
     players: tuple[str, ...]
     rounds: int
+    quoted: tuple[str, ...] = field(default=(), kw_only=True)
+    """The phases whose events are words of players. Prompts quote these."""
 
 
 class Table(dict[str, Sequence[int]]):
@@ -82,6 +84,8 @@ class Deduction(Game[State]):
 
     `tested` are the seats of the player under test. Seats that speak before it do not choose their first clue: the table
     says the scripted one (`clues` has one for each seat). With nobody under test no clue is scripted.
+
+    `rules` 2: prompts quote what players say. With `rules` 1, as recorded before, they do not.
     """
 
     name: str
@@ -119,6 +123,8 @@ class Deduction(Game[State]):
                     raise ValueError(f"{self.name}: the clue of seat {seat} holds the word {word!r}: {clue!r}")
             if len(clue) > self.length:
                 raise ValueError(f"{self.name}: the clue of seat {seat} is longer than {self.length} characters")
+            if not is_one_line(clue):
+                raise ValueError(f"{self.name}: the clue of seat {seat} is not one line of visible text: {clue!r}")
         if self.pays is not None and not set(self.pays) <= set(self.credits):
             raise ValueError(f"{self.name}: pays names {sorted(self.pays)}; outcomes are {', '.join(self.credits)}")
         if len({plain(clue) for clue in self.clues}) < seats or not all(map(plain, self.clues)):
@@ -131,7 +137,12 @@ class Deduction(Game[State]):
             "pays": None if self.pays is None else Table({outcome: tuple(pay) for outcome, pay in self.pays.items()}),
         }.items():
             object.__setattr__(self, name, value)
-        for name, value in {"_schedule": self._steps(), "_spaces": {}, "_public": self._facts()}.items():
+        quoted = ("clue", "guess") if self.rules >= 2 else ()
+        for name, value in {
+            "_schedule": self._steps(),
+            "_spaces": {},
+            "_public": replace(self._facts(), quoted=quoted),
+        }.items():
             object.__setattr__(self, name, value)
         for phase in dict.fromkeys(step.phase for step in self._schedule):
             self._spaces.update({(phase, seat): self._space(phase, seat) for seat in range(seats)})

@@ -1,13 +1,15 @@
 """Repeated normal-form games for any number of players, and the transforms that make their variants."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import isfinite
 from typing import Any
 
-from agon.games.base import PUBLIC, Choice, Dice, Game, IllegalAction, Observation
+from agon.games.base import PUBLIC, Choice, Dice, Game, IllegalAction, Observation, plain_number
 from agon.registry import kind
 
 Profile = tuple[str | None, ...]
@@ -43,6 +45,8 @@ class MatrixGame(Game[State]):
             )
         if type(self.rounds) is not int or self.rounds < 1:
             raise ValueError(f"{self.name}: rounds is {self.rounds}; it must be at least 1, and whole")
+        if texts := sorted(set(_texts(payoff))):
+            raise ValueError(f"{self.name}: payoff holds the text {texts[0]!r}: write numbers such as 2, 0.5 or 1/3")
         if seats < 1 or not _regular(payoff, (*[len(options)] * seats, seats)):
             raise ValueError(
                 f"{self.name}: payoff must hold one number per player for each of the "
@@ -159,8 +163,18 @@ def joint(game: MatrixGame, labels: Mapping[str, str], payoff: Sequence[Any], va
 
 
 def _frozen(value: Any) -> Any:
+    if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d{1,15}\s*/\s*[1-9]\d{0,14}\s*", value, re.ASCII):
+        return plain_number(Fraction("".join(value.split())))
     nested = isinstance(value, Sequence) and not isinstance(value, str)
-    return tuple(_frozen(item) for item in value) if nested else value
+    return tuple(_frozen(item) for item in value) if nested else plain_number(value)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a nested tuple."""
+    if isinstance(value, str):
+        yield value
+    for item in value if isinstance(value, tuple) else ():
+        yield from _texts(item)
 
 
 def _depth(value: Any) -> int:

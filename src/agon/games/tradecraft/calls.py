@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from agon.games.reading import Reading
 from agon.games.schemas import TOOL, Schema, keys, object_of
-from agon.games.spaces import Dice, Space
+from agon.games.spaces import Dice, Space, one_line
 from agon.games.tradecraft.amounts import Hand, hand_to_json
 from agon.games.tradecraft.recipes import Craft, Ruleset
 
@@ -118,7 +118,7 @@ class Calls(Space):
         call, fault, _ = call_in(text)
         if call is not None and call not in self:
             return Reading(None, "the call is too long, or holds half a surrogate pair")
-        return Reading(call, fault)
+        return Reading(call and _message_in_one_line(call), fault)
 
     def schema(self) -> Schema:
         """The schema of a call: one of the tools with its arguments. Trades and crafts are limited to what the hands allow."""
@@ -176,7 +176,13 @@ class Calls(Space):
             call["inputs"] = {item: int(part) if part.isdecimal() else part for item, part in amounts.items()}
             call["inputs"] = {item: part for item, part in call["inputs"].items() if part}
             call["outputs"] = {call["outputs"]["item"]: call["outputs"]["amount"]}
-        return call
+        return _message_in_one_line(call)
+
+
+def _message_in_one_line(call: Call) -> Call:
+    """The call with the message to the other player as one line."""
+    message = call.get("message")
+    return Call(call, message=one_line(message)) if isinstance(message, str) else call
 
 
 def _keyed(hand: Hand) -> dict[str, str]:
