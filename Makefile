@@ -17,7 +17,7 @@ repro: .venv/.ok
 	@[ -e data ] || dvc pull --quiet data.dvc || true   # if this fails, verify gives the reason
 	@python -m agon verify
 	@before=$$(cksum < data.dvc); dvc repro && { [ "$$(cksum < data.dvc)" = "$$before" ] || { echo "data.dvc is not what it was: DVC went by an old note \
-	on a file in data/. \`git checkout data.dvc && dvc checkout --force --relink data.dvc\` puts both back" >&2; exit 1; }; }
+	on a file in data/. \`git checkout data.dvc && dvc fetch data.dvc && dvc checkout --force --relink data.dvc\` puts both back" >&2; exit 1; }; }
 	@cat reports/summary.txt
 
 test: repro
