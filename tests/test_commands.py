@@ -119,7 +119,8 @@ def test_every_experiment_takes_a_prompt_set():
 
 
 def test_a_changed_experiment_replaces_no_table_of_a_stage(project):
-    project.experiment("staged", 1, seats=(("grim",), ("uniform",)))
+    scripts = {"games": ["pd"], "seats": [["grim"], ["uniform"]]}
+    project.conf("experiment", "staged", name="staged", repetitions=1, pairings=[scripts])
     (project.folder / "dvc.lock").write_text("outs:\n- path: transcripts/staged.parquet\n")
     words = "play experiment=staged"
     assert told(project, words)[0][0] == 0

@@ -120,7 +120,9 @@ def test_a_damaged_copy_is_named(project, store, of, fresh):
 @pytest.mark.parametrize("name", ["one.txt", "below/three.txt"])
 def test_a_changed_input_is_named_with_both_ways_out(project, name):
     flip(project / "data" / name)
-    refused(project, f"data/{name} ", "`dvc fetch data.dvc && dvc checkout --force --relink data.dvc`", "`dvc add data`")
+    refused(
+        project, f"data/{name} ", "`dvc fetch data.dvc && dvc checkout --force --relink data.dvc`", "`dvc add data`"
+    )
 
 
 @pytest.mark.parametrize("change", ["rots", "is edited", "is new"])

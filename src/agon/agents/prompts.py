@@ -128,8 +128,6 @@ class Prompts(Template):
         if self.keeps:
             self.text += f"\n{self.keeps.text}"
         self._systems: dict[Observation, str] = {}
-        self._latest: tuple[Observation | None, int, str] = None, 0, ""
-        """The latest text of `turn`, with its values. Several drafts of one decision ask for the same."""
 
     def _style_of(self, styled: str, path: str) -> str:
         with _blame(path):
@@ -149,11 +147,7 @@ class Prompts(Template):
 
     def turn(self, view: Observation, since: int) -> str:
         """The news since event `since` of the view's past, and the question."""
-        latest, before, text = self._latest
-        if latest is not view or before != since:
-            text = self.render("turn", view, since)
-            self._latest = view, since, text
-        return text
+        return self.render("turn", view, since)
 
     def again(self, fault: str, view: Observation) -> str:
         """The question once more, with the fault of the last answer."""
