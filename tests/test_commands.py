@@ -623,7 +623,8 @@ def test_a_missing_key_is_one_line_and_no_call(project):
     project.model("http://127.0.0.1:9", key="A_KEY_THAT_NOBODY_SET")
     project.experiment("keyless", 4)
     [(code, out, errors)] = told(project, "record experiment=keyless")
-    assert (code, out) == (1, "") and re.fullmatch(
+    said = "asks server (fault-server) at 127.0.0.1:9, with A_KEY_THAT_NOBODY_SET\n"
+    assert (code, out) == (1, said) and re.fullmatch(
         r"agon: model server: .* A_KEY_THAT_NOBODY_SET.* is not set\n", errors
     )
     assert not project.recordings("keyless").exists()
