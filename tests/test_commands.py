@@ -663,7 +663,11 @@ def test_all_missing_keys_are_one_line_and_no_call(project):
         f"the environment variable {key}, for its key, is not set (for {name})"
         for key, name in (("A_KEY_THAT_NOBODY_SET", "server"), ("ANOTHER_KEY", "other"))
     )
-    assert (code, out, errors) == (1, "", f"agon: nothing was asked: {of_server}; {of_other}\n")
+    lines = [
+        "asks server (fault-server) at 127.0.0.1:9, with A_KEY_THAT_NOBODY_SET",
+        "asks other (other) at 127.0.0.1:9, with ANOTHER_KEY",
+    ]
+    assert (code, out.splitlines(), errors) == (1, lines, f"agon: nothing was asked: {of_server}; {of_other}\n")
     assert not project.recordings("keyless").exists()
 
 

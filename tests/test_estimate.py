@@ -94,7 +94,7 @@ def ran(folder, matches, model, budget=None, at_once=None):
 
     async def run():
         recording = Recording(folder)
-        ledger = Ledger({"standin": model}, Writer(recording, folder / "lock"), budget or Budget())
+        ledger = Ledger({"standin": model}, Writer(recording, folder / "lock"), budget or Budget(), readable=0)
         await record(matches, ledger, at_once)
         ledger.writer.close()
         return ledger
