@@ -5,7 +5,7 @@ It is imported with the first call, as the SDKs are, because that takes a second
 
 from typing import Any
 
-from aiohttp import ClientError, ClientSession, TCPConnector
+from aiohttp import ClientError
 from httpx2 import AsyncClient, Limits, ReadError, RemoteProtocolError, Request, Response, create_ssl_context
 
 MOST_ERROR_BYTES = 10_000
@@ -28,17 +28,8 @@ def limited_client(kind: type[AsyncClient], connections: int, most: int, by_prox
     own: on one that is kept, a reply that nobody asked for would be taken for the answer to the next question.
     """
 
-    def session() -> ClientSession:
-        return ClientSession(connector=TCPConnector(limit=connections, force_close=True, ssl=CERTIFICATES))
-
     class LimitedClient(kind):  # type: ignore[misc, valid-type]
         """Reads every response itself."""
-
-        def _init_transport(self, **settings: Any) -> Any:
-            return _with_session(super()._init_transport(**settings))
-
-        def _init_proxy_transport(self, proxy: Any, **settings: Any) -> Any:
-            return _with_session(super()._init_proxy_transport(proxy, **settings))
 
         async def send(self, request: Request, *, stream: bool = False, **more: Any) -> Response:
             """The whole response to a request. Raises TooLarge and RemoteProtocolError."""
@@ -59,10 +50,5 @@ def limited_client(kind: type[AsyncClient], connections: int, most: int, by_prox
             headers = [(name, value) for name, value in response.headers.raw if name.lower() not in BODY_HEADERS]
             return Response(response.status_code, headers=headers, content=bytes(content), request=request)
 
-    def _with_session(transport: Any) -> Any:
-        transport.client = session
-        return transport
-
-    return LimitedClient(
-        limits=Limits(max_connections=connections), follow_redirects=False, verify=CERTIFICATES, trust_env=by_proxy
-    )
+    limits = Limits(max_connections=connections, keepalive_expiry=0)
+    return LimitedClient(limits=limits, follow_redirects=False, verify=CERTIFICATES, trust_env=by_proxy)
