@@ -85,12 +85,12 @@ def read_move(text: str, legal: MarkedSpace, skip_breaks: bool = False) -> Readi
     Before the tag its line has only marks, or whole sentences. After it comes the action alone, or an explanation in parentheses and
     the action. `skip_breaks`: the action may begin below the line of the tag.
     """
-    text = _FENCE.sub("", text)
+    text = _FENCE.sub("", text) if "```" in text or "~~~" in text else text
     tags = list(_TAG.finditer(text))
     if len(tags) != 1:
         return Reading(None, f"there are {len(tags)} [move] tags" if tags else _no_tag(text))
     before, after = text[: tags[0].start()], text[tags[0].end() :]
-    if element := _element_around(text, tags[0].start()):
+    if ("</" in text or "[/" in text) and (element := _element_around(text, tags[0].start())):
         return Reading(None, f"the [move] tag stands inside {element}")
     if (marks := _marks_before(before[before.rfind("\n") + 1 :])) is None:
         return Reading(None, "the [move] tag stands within a sentence")
