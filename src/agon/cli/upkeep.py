@@ -129,7 +129,8 @@ def _pinned_files(root: Path) -> list[dict[str, str]]:
 
 def _difference(fault: str) -> AgonError:
     return AgonError(
-        f"{fault}: `dvc add data` keeps what is there now, such as a recording; `dvc checkout --force --relink data.dvc` puts back what was pinned"
+        f"{fault}: `dvc add data` keeps what is there now, such as a recording; "
+        "`dvc checkout --force --relink data.dvc` puts back what was pinned"
     )
 
 
