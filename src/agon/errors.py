@@ -53,6 +53,7 @@ def describe_fault(error: Exception, kind: Any = None) -> str:
             "`([^`]+)`", lambda match: " or ".join(WORDS.get(name, name) for name in match[1].split(" | ")), text
         )
         text = re.sub(r" matching regex '\\+(\.\w+)\$'$", r" that ends in \1", text)
+        text = text.replace("number that's a multiple of 1.0", "whole number")
         text = text.replace(" matching regex ", " that fits the pattern ")
         text = re.sub(
             r"( of length)? ([<>]=?) (\S+)$", lambda match: f"{match[1] or ','} {BOUNDS[match[2]]} {match[3]}", text

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agon.cli.places import Settings
+from agon.errors import AgonError
 from agon.paths import SHIPPED, read_text_file
 
 if TYPE_CHECKING:
@@ -49,6 +50,10 @@ class Job(click.Command):
         if writes := [word for word in words if word.lstrip("+").startswith(("hydra.output_subdir", "hydra.run"))]:
             raise click.UsageError(f"{writes[0]}: commands keep no copy of their settings; --cfg job prints them")
         of_hydra = [*(["--cfg", cfg] if cfg else []), *(["--info", info] if info else []), *["--multirun"] * multirun]
+        if cfg and not multirun:  # Hydra prints settings as they are
+            from agon.conf import configuration
+
+            configuration(words)
         codes: list[int] = []
 
         def run(settings: Settings) -> None:
@@ -69,7 +74,9 @@ class _Ended(BaseException):
 def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequence[str]) -> None:
     """Composes settings by `hydra.main`, checks them, and calls `run`. Raises AgonError, and the errors of `run`."""
     import hydra
+    from hydra.core.hydra_config import HydraConfig
     from hydra.errors import HydraException
+    from hydra.types import RunMode
 
     from agon.conf import (
         FAULTS,
@@ -80,12 +87,15 @@ def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequen
         explain_error,
         search_project,
         without_environment,
+        without_host,
     )
 
     def job(composed: DictConfig) -> None:
         try:
             run(check_settings(composed))
         except Exception as error:
+            if isinstance(error, AgonError) and HydraConfig.get().mode == RunMode.MULTIRUN:
+                error = AgonError(f"{' '.join(HydraConfig.get().overrides.task)}: {error}")
             raise _Ended(error) from error
 
     search_project()
@@ -93,7 +103,7 @@ def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequen
     sys.argv = [program, *words]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # an error of composition is raised, and not printed by Hydra
     try:
-        with without_environment():
+        with without_environment(), without_host():
             hydra.main(str(MAIN), PRIMARY, VERSION)(job)()
     except (HydraException, *FAULTS) as error:
         raise explain_error(error) from error

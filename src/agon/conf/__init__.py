@@ -16,6 +16,7 @@ from agon.conf.composition import (
     forget_files,
     search_project,
     without_environment,
+    without_host,
 )
 from agon.conf.derived import derived_games
 from agon.conf.files import (
@@ -70,4 +71,5 @@ __all__ = [
     "suggest",
     "suggest_file",
     "without_environment",
+    "without_host",
 ]

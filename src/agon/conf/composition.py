@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.resolvers import oc
+from omegaconf.basecontainer import BaseContainer
 
 from agon.conf.files import CONF, OF_READER, current_name, find_families, names, reader_settings, suggest, suggest_file
-from agon.conf.gate import FAULTS, plain, reason
+from agon.conf.gate import FAULTS, plain, reason, require_small
 from agon.errors import AgonError, describe_fault
 from agon.paths import ROOT, SHIPPED, display_path, read_text_file
 
@@ -32,7 +32,7 @@ class Limit(msgspec.Struct, forbid_unknown_fields=True):
 
     usd: Annotated[float, msgspec.Meta(ge=0)] | None
     tokens: Annotated[float, msgspec.Meta(ge=0)] | None
-    calls: Annotated[float, msgspec.Meta(ge=0)] | None
+    calls: Annotated[float, msgspec.Meta(ge=0, multiple_of=1)] | None
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True):
@@ -60,7 +60,10 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
 
 @functools.cache
 def search_project() -> None:
-    """Makes Hydra search the project's conf before agon's own. Raises AgonError where that would hide settings of commands."""
+    """Makes Hydra search the project's conf before agon's own.
+
+    Raises AgonError where that would hide settings of commands, and for a file that sets Hydra's.
+    """
     from hydra.core.config_search_path import ConfigSearchPath
     from hydra.core.plugins import Plugins
     from hydra.plugins.search_path_plugin import SearchPathPlugin
@@ -69,9 +72,9 @@ def search_project() -> None:
         def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
             search_path.prepend("project", f"file://{CONF}", anchor="main")
 
+    _require_own_settings()
     if ROOT == SHIPPED:
         return
-    _require_own_settings()
     Plugins.instance().register(ProjectConf)
 
 
@@ -85,7 +88,12 @@ def _require_own_settings() -> None:
     for hiding in [path for path in (settings, hydra) if path.exists() and not (same and path == settings)]:
         raise AgonError(f"conf/{hiding.name} would hide agon's own: what differs goes into conf/config.yaml")
     for path in _settings_files():
-        if not (same and path == settings) and _sets_hydra(read_text_file(path)):
+        text = read_text_file(path)
+        try:
+            require_small(text)
+        except AgonError as error:
+            raise AgonError(f"{display_path(path)}: {error}") from None
+        if not (same and path == settings) and _sets_hydra(text):
             raise AgonError(
                 f"{display_path(path)}: Hydra's own settings, and @package, are for the command line: take them out of the file"
             )
@@ -120,14 +128,26 @@ def _sets_hydra(text: str) -> bool:
 @contextmanager
 def without_environment() -> Iterator[None]:
     """In this context ${oc.env:...} does not exist, also in lists of defaults."""
-    is_registered = OmegaConf.has_resolver("oc.env")
-    if is_registered:
-        OmegaConf.clear_resolver("oc.env")
+    resolver = BaseContainer._resolvers.pop("oc.env", None)  # of OmegaConf, or of the reader's program
     try:
         yield
     finally:
-        if is_registered:
-            OmegaConf.register_new_resolver("oc.env", oc.env)
+        if resolver is not None:
+            BaseContainer._resolvers["oc.env"] = resolver
+
+
+@contextmanager
+def without_host() -> Iterator[None]:
+    """In this context Hydra is in use by nobody else. After it, the program that Hydra runs has its state again."""
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.core.hydra_config import HydraConfig
+
+    hydra, settings = GlobalHydra.instance().hydra, HydraConfig.instance().cfg
+    GlobalHydra.instance().clear()
+    try:
+        yield
+    finally:
+        GlobalHydra.instance().hydra, HydraConfig.instance().cfg = hydra, settings
 
 
 _COMPOSING = Lock()
@@ -137,23 +157,16 @@ _COMPOSING = Lock()
 def compose(name: str | None, overrides: Sequence[str] = (), conf: Path = CONF) -> DictConfig:
     """The composition of conf/`name`.yaml (None: of an empty file) and overrides, by Hydra. Raises AgonError."""
     import hydra  # the import takes a fifth of a second
-    from hydra.core.global_hydra import GlobalHydra
     from hydra.errors import HydraException
 
     search_project()
     folder = MAIN if conf == CONF else conf.absolute()
     with _COMPOSING, without_environment():
-        previous = GlobalHydra.instance().hydra  # of a command that Hydra runs, or of the reader's program
-        GlobalHydra.instance().clear()
         try:
-            with hydra.initialize_config_dir(str(folder), version_base=VERSION):
+            with without_host(), hydra.initialize_config_dir(str(folder), version_base=VERSION):
                 return hydra.compose(name, list(overrides))
         except (HydraException, *FAULTS) as error:
             fault = error
-        finally:
-            if previous is not None:
-                GlobalHydra.instance().clear()
-                GlobalHydra.instance().initialize(previous)
     raise explain_error(fault, conf) from fault
 
 
@@ -236,7 +249,17 @@ def explain_error(error: Exception, conf: Path = CONF) -> AgonError:
     if unknown := re.match(r"Could not override '([^']*)'", str(error)):
         return AgonError(_explain_unknown(unknown[1], conf))
     if isinstance(error, RecursionError):
-        return AgonError("its `defaults` go round in a circle: a file names itself, or one that names it")
+        return AgonError(
+            "it is nested too deep, or its `defaults` go round in a circle: a file names itself, or one that names it"
+        )
+    if several := re.match(r"Ambiguous value for argument '([^']*)'", str(error)):
+        name, _, value = several[1].partition("=")
+        return AgonError(
+            f"{several[1]!r:.200} has several values: for a list write {name}=[{value}], for one text "
+            f"{_quoted(name, value):.200}, for a run with each add --multirun"
+        )
+    if sweep := re.match(r"Sweep parameters '([^']*)' requires", str(error)):
+        return AgonError(f"{sweep[1]!r:.200} stands for several values: add --multirun for a run with each")
     if duplicate := re.match(r"Multiple values for (\S+)\.|(\S+) appears more than once", str(error)):
         group = duplicate[1] or duplicate[2]
         return AgonError(

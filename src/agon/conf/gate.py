@@ -2,14 +2,16 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from math import isfinite
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import msgspec
+import yaml  # type: ignore[import-untyped]
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError  # type: ignore[import-untyped]
+from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
+from yaml import YAMLError
 
 from agon.conf.derived import allow_makers
 from agon.errors import AgonError, describe_fault
@@ -37,10 +39,37 @@ FAULTS = (
 """Errors of reading YAML. The last four come from a value that does not fit its tag (!!)."""
 
 
+VALUES = 100_000
+"""The most values of a file of YAML, with everything that it repeats by names (*name)."""
+
+
+def require_small(text: str) -> None:
+    """Raises AgonError for YAML that holds more than VALUES values once each *name is replaced by what &name is."""
+    if "*" not in text:
+        return
+    sizes, open_values = dict[str | None, int](), [(None, 0)]
+    with suppress(YAMLError):  # said by whoever reads the text
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.CollectionStartEvent):
+                open_values.append((event.anchor, 1))
+                continue
+            if isinstance(event, yaml.CollectionEndEvent):
+                name, size = open_values.pop()
+            elif isinstance(event, yaml.NodeEvent):
+                name, size = event.anchor, sizes.get(event.anchor, 1) if isinstance(event, yaml.AliasEvent) else 1
+            else:
+                continue
+            sizes[name] = size
+            if (total := open_values[-1][1] + size) > VALUES:
+                raise AgonError(f"its names (*name) repeat so much that it has more than {VALUES:,} values")
+            open_values[-1] = (open_values[-1][0], total)
+
+
 def document(path: Path) -> dict[str, Any]:
     """A file of YAML as plain data: names and values. Raises AgonError."""
     text = read_text_file(path)
     try:
+        require_small(text)
         settings = OmegaConf.create(text)
         if not OmegaConf.is_dict(settings):
             raise AgonError("it holds no settings: write name: value")
@@ -57,6 +86,9 @@ def plain(settings: Any) -> dict[str, Any]:
     _require_plain(OmegaConf.to_container(settings))
     try:
         resolved: dict[str, Any] = OmegaConf.to_container(settings, resolve=True)  # type: ignore[assignment]
+    except InterpolationKeyError as error:
+        name = str(error).split("'")[1]
+        raise AgonError(f"{error.full_key} is ${{{name:.80}}}, and there is no setting of this name") from None
     except OmegaConfBaseException as error:
         raise AgonError(reason(error)) from error
     return resolved

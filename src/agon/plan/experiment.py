@@ -77,7 +77,7 @@ class Challenge(msgspec.Struct, forbid_unknown_fields=True):
 class Experiment(msgspec.Struct, forbid_unknown_fields=True):
     """A file in conf/experiment: its own name, the matches per pairing, and who meets whom."""
 
-    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+\Z")]
+    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,100}\Z")]
     repetitions: Annotated[int, msgspec.Meta(ge=1)]
     tournaments: list[Tournament] = []
     pairings: list[Pairing] = []
