@@ -255,6 +255,10 @@ def test_what_a_model_wrote_is_escaped_on_the_page(games, tmp_path):
     table.loc[3, "action1"] = "<script>alert(1)</script>"
     table.to_csv(folder / "log.csv", index=False)
     assert main(words) == 1
+    table.loc[3, "player1"] = "=1+1"
+    table.to_csv(folder / "log.csv", index=False)
+    main(words)
+    assert ",'=1+1, and before" in (tmp_path / "out/found.csv").read_text().replace('"', "")
     page = (tmp_path / "out/audit.html").read_text()
     assert "<script" not in page and "&lt;script&gt;alert(1)" in page and page.count("<h1>") == 1
 
