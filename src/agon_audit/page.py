@@ -33,8 +33,11 @@ def page(audit: Audit) -> str:
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
         files("agon_audit").joinpath("page.html").read_text("utf-8")
     )
+    rules = list(
+        dict.fromkeys(f"{name}: {judge.source}" if name else judge.source for name, judge in audit.rules.items())
+    )
     unit = UNITS.get(audit.mapping.format, "row")
-    return template.render(audit=audit, unit=unit, summary=summary(audit), wrong=WRONG, **parts)
+    return template.render(audit=audit, unit=unit, summary=summary(audit), wrong=WRONG, rules=rules, **parts)
 
 
 def summary(audit: Audit) -> str:

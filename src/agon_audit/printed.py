@@ -131,7 +131,7 @@ def grim(printed: Decimal, n: int, unit: float = 1, percent: bool = False) -> st
 
 
 TEST = re.compile(
-    r"(?P<name>t|F|z|r|chi2|\u03c7\u00b2|\u03c72|X2)\s*(?:\(\s*(?P<df>[\d.]+)(?:\s*,\s*(?:N\s*=\s*)?(?P<df2>[\d.]+))?\s*\))?\s*=\s*(?P<value>[-\u2212]?[\d.]+)"
+    r"(?P<name>t|F|z|r|chi2|\u03c7\u00b2|\u03c72|X2)\s*(?:\(\s*(?P<df>\d+(?:\.\d+)?)(?:\s*,\s*(?:N\s*=\s*)?(?P<df2>\d+(?:\.\d+)?))?\s*\))?\s*=\s*(?P<value>[-\u2212]?[\d.]+)"
     r"\s*[,;]\s*p\s*(?P<sign>[<>=])\s*(?P<p>[\d.]+)"
 )
 """A test as printed, such as `t(28) = 2.20, p = .036` or `F(2, 57) = 3.15, p < .05`."""
@@ -144,20 +144,24 @@ def decide_test(text: str) -> tuple[str, str]:
         return UNDECIDED, "it is no test in the form `t(28) = 2.20, p = .036`"
     statistic, p = _printed(found["value"]), _printed(found["p"])
     degrees = [float(found[name]) for name in ("df", "df2") if found[name]]
-    if statistic is None or p is None or len(degrees) < {"F": 2, "z": 0}.get(found["name"], 1):
-        return UNDECIDED, "degrees of freedom or numbers are missing"
+    needed = {"F": 2, "z": 0}.get(found["name"], 1)
+    if statistic is None or p is None or len(degrees) < needed or min(degrees, default=1) <= 0:
+        return UNDECIDED, "a number is missing, or degrees of freedom that are above 0"
     half = _step(statistic) / 2
     near = max(abs(float(statistic)) - half, 0.0)
     values = list(_p_values(found["name"], degrees, (near, abs(float(statistic)) + half)))
     least, most = min(values), max(values)
     slack = _step(p) / 2
-    for sides, factor in (("", 1.0), ("one-sided", 0.5)):
-        low, high = least * factor, most * factor
-        fits = {"=": low <= float(p) + slack and high >= float(p) - slack, "<": low < float(p), ">": high > float(p)}
-        if fits[found["sign"]]:
-            return (
-                (AGREES, f"if it is {sides}" if sides else "") if not sides or found["name"] in "tzr" else (DIFFERS, "")
-            )
+
+    def fits(low: float, high: float) -> bool:
+        if found["sign"] == "=":
+            return low <= float(p) + slack and high >= float(p) - slack
+        return low < float(p) if found["sign"] == "<" else high > float(p)
+
+    if fits(least, most):
+        return AGREES, ""
+    if found["name"] in "tzr" and fits(least / 2, most / 2):
+        return AGREES, "if the test is one-sided"
     return DIFFERS, f"the statistic gives p between {least:.3g} and {most:.3g}"
 
 

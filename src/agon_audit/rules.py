@@ -41,10 +41,10 @@ class Payment:
     """What could not be checked, and why."""
 
     @classmethod
-    def unknown(cls, rows: int, *skipped: str) -> Payment:
+    def unknown(cls, rows: int) -> Payment:
         """Nothing is said about any row."""
         legal, paid, paid_total = np.full((3, rows), np.nan)
-        return cls(legal, paid, paid_total, skipped=list(skipped))
+        return cls(legal, paid, paid_total)
 
 
 class Judge(Protocol):

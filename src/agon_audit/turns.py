@@ -36,7 +36,7 @@ class Games:
     rows: pd.DataFrame
     """Columns: file, line, match, round, seat, and those of a mapping that are recorded.
 
-    `match` is unique in the whole folder, `number` is the place of the row's round among all rounds (agon_audit.turns.Games.group).
+    `match` is the file and the name of the match in it.
     """
     mapping: Mapping
     unreadable: pd.DataFrame
@@ -102,8 +102,8 @@ def tidy(raw: pd.DataFrame, mapping: Mapping) -> Games:
     faults = [rows.iloc[:0]]
     for name in (*NUMBERS, "round", "seat"):
         if name in rows:
-            numbers_of_column, wrong = _numbers(rows[name])
-            what = [f"{name}: {text!r:.60} is no number" for text in rows[name][wrong]]
+            numbers_of_column, wrong = _numbers(rows[name], whole=name in ("round", "seat"))
+            what = [f"{name}: {str(text)!r:.60} is no number" for text in rows[name][wrong]]
             faults.append(rows[wrong].assign(what=what))
             rows[name] = numbers_of_column
     if "round" not in rows:
@@ -149,12 +149,10 @@ def _seat_numbers(column: pd.Series) -> Any:
     return pd.Categorical(column).codes
 
 
-def _numbers(column: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """A column as numbers, and where it holds something that is none."""
-    if pd.api.types.is_numeric_dtype(column):
-        return column, pd.Series(False, column.index)
+def _numbers(column: pd.Series, whole: bool) -> tuple[pd.Series, pd.Series]:
+    """A column as numbers, and where it holds something that is none. `whole`: fractions are none."""
     numbers = pd.to_numeric(column, errors="coerce").astype("float64")
-    numbers = numbers.mask(np.isinf(numbers))
+    numbers = numbers.mask(np.isinf(numbers) | (whole & (numbers % 1 != 0)) | (whole & (numbers.abs() > 2**53)))
     return numbers, numbers.isna() & column.notna()
 
 

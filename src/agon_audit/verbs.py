@@ -44,6 +44,9 @@ def audit(
         return _audit(in_project(folder), mapping, numbers, check, out, force)
     except AgonError as error:
         raise CannotAudit(str(error)) from error
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError) as error:
+        text = " ".join(str(error).split())[:200]
+        raise CannotAudit(f"these files cannot be audited: {type(error).__name__}: {text}") from error
 
 
 def _guess(folder: Path, mapping: Path, force: bool) -> int:
@@ -114,9 +117,12 @@ def _write(place: Path, html: str, verdict: str, found: dict[str, Any]) -> None:
     """Writes the outputs of an audit, over those of an earlier one."""
     import pandas as pd
 
-    from agon.turns import write_table
+    from agon.turns import no_formula, write_table
+    from agon_audit.turns import PLACE
 
     write_file(place / "audit.html", html, force=True)
     write_file(place / "verdict.json", verdict, force=True)
     rows = [outcome.rows.assign(check=name) for name, outcome in found.items() if len(outcome.rows)]
-    write_table(pd.concat(rows) if rows else pd.DataFrame(columns=["check"]), place / "found.csv")
+    table = pd.concat(rows) if rows else pd.DataFrame(columns=[*PLACE, "what", "check"])
+    texts = {name: table[name].astype("str").map(no_formula) for name in ("file", "match", "what")}
+    write_table(table.assign(**texts), place / "found.csv")

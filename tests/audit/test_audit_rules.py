@@ -4,6 +4,8 @@ import json
 import math
 import re
 import subprocess
+import sys
+from decimal import Decimal
 
 import logs
 import numpy as np
@@ -98,7 +100,7 @@ def test_a_game_of_openspiel_that_reads_a_file_is_refused():
 
 
 def test_openspiel_that_is_not_installed_is_said_and_nothing_else_stops(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pyspiel", None)
+    monkeypatch.setitem(sys.modules, "pyspiel", None)
     with pytest.raises(AgonError, match="OpenSpiel is not installed"):
         openspiel_rules("tic_tac_toe")
 
@@ -134,7 +136,7 @@ def test_a_printed_mean_must_be_possible_for_its_n():
         possible = {round(total / n, 2) for total in range(5 * n + 1)}
         for cents in range(501):
             printed = pd.to_numeric(cents / 100)
-            verdict = grim(__import__("decimal").Decimal(f"{printed:.2f}"), n) == ""
+            verdict = grim(Decimal(f"{printed:.2f}"), n) == ""
             near = any(abs(total / n - printed) <= 0.005 + 1e-9 for total in range(5 * n + 1))
             assert verdict is near and (round(printed, 2) not in possible or verdict)
 
@@ -255,6 +257,10 @@ def test_what_a_model_wrote_is_escaped_on_the_page(games, tmp_path):
     table.loc[3, "action1"] = "<script>alert(1)</script>"
     table.to_csv(folder / "log.csv", index=False)
     assert main(words) == 1
+    table.loc[3, "player1"] = "=1+1"
+    table.to_csv(folder / "log.csv", index=False)
+    main(words)
+    assert ",'=1+1, and before" in (tmp_path / "out/found.csv").read_text().replace('"', "")
     page = (tmp_path / "out/audit.html").read_text()
     assert "<script" not in page and "&lt;script&gt;alert(1)" in page and page.count("<h1>") == 1
 

@@ -181,6 +181,13 @@ def decimal_comma(table, row):
     return {"numbers": 1}
 
 
+def half_a_round(table, row):
+    last = last_row_of_match(table, row)
+    table["round"] = table["round"].astype(object)
+    table.loc[last, "round"] = "15.5"
+    return {"numbers": 2, "rounds_missing": 1, "finals": None}
+
+
 def match_won(table):
     """A row of a match that has a winner."""
     return table.index[table.result1 != 0][0]
@@ -229,7 +236,16 @@ FAULTS = [
     *(invented_action, other_spelling, too_many_points, negative_points, exchanged_points),
     *(wrong_total, wrong_total_inside, wrong_final, missing_round, early_end, repeated_round, round_out_of_order),
     *(round_after_the_end, changed_player, exchanged_players, cut_off, refused, forfeited, other_reply),
-    *(other_submission, no_submission, not_offered, number_as_word, decimal_comma, wrong_winner, tie_with_a_winner),
+    *(
+        other_submission,
+        no_submission,
+        not_offered,
+        number_as_word,
+        decimal_comma,
+        half_a_round,
+        wrong_winner,
+        tie_with_a_winner,
+    ),
     *(wrong_label, leak, repeated_option, paid_without_action, no_reply),
 ]
 
