@@ -362,7 +362,8 @@ def test_a_value_with_special_characters_comes_with_how_to_write_it(capfd, value
 
 
 def test_a_list_without_brackets_is_one_line_with_what_it_may_mean(capfd):
-    assert "Ambiguous value for argument 'budget.usd=0,5'" in failed(capfd, "plan", "budget.usd=0,5")
+    line = failed(capfd, "plan", "budget.usd=0,5")
+    assert "'budget.usd=0,5' has several values: for a list write budget.usd=[0,5], " in line and "--multirun" in line
 
 
 def test_quotation_marks_about_a_value_are_none_of_it(capfd, tmp_path):

@@ -88,7 +88,7 @@ def test_a_game_that_cannot_be_says_why():
     cases = [
         ({"tested": [3]}, "there is no seat 3"),
         ({"semantics": "paper"}, "it must be strict or published"),
-        ({"cooperate": "x"}, "its shape does not fit"),
+        ({"cooperate": "x"}, "payoff holds the text 'x': write numbers"),
         ({"rounds": 0}, "at least 1"),
     ]
     assert unrefused(prisoners, cases) == []

@@ -104,9 +104,10 @@ def _may_be_pulled(recording: Path) -> bool:
 
 
 def reread(settings: Settings, rule: ReadingRule) -> None:
-    """Reads what is recorded by another rule, and says what changes.
+    """Reads a recording by another rule.
 
-    experiment=NAME is the recording. out=FILE has the turns of the matches in which no answer changes: compare them with all.
+    It says how many answers and matches change. experiment=NAME is the recording. out=FILE has the turns of the matches in which no
+    answer changes: compare them with all.
     """
     from agon.games.tables import games_table
     from agon.play import turns_table

@@ -290,8 +290,8 @@ class Text(Space):
         return one_line(text) or None
 
     def parse_marked(self, text: str) -> str | None:
-        """The text without the marks around it; its full stop stays."""
-        text = next(unmark(text))
+        """The text without the marks around it, in one line; its full stop stays."""
+        text = one_line(next(unmark(text)))
         return text if text in self else None
 
     def schema(self) -> Schema:
