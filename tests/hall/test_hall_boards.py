@@ -389,7 +389,7 @@ class Answers:
 
     def __call__(self, view, dice):
         if view.phase in ("clue", "guess"):
-            return self.text[:500] if self.text[:500].strip() else "x"
+            return view.legal.parse(self.text[:500]) or "x"
         return any_legal(view, dice)
 
 

@@ -281,7 +281,7 @@ HOSTILE = "<script>alert(1)</script>\n<img src=x onerror=alert(2)> \u202egnp.exe
 
 def test_what_players_and_settings_say_is_only_text(tmp_path):
     def says(view, dice):
-        return HOSTILE if view.phase in ("clue", "guess") else any_or_void(view, dice)
+        return view.legal.parse(HOSTILE) if view.phase in ("clue", "guess") else any_or_void(view, dice)
 
     _, turns = played(CLUES, says)
     names = ("agent", "model", "experiment", "role", "phase", "fallback")

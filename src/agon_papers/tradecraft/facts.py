@@ -140,7 +140,7 @@ class Facts:
         }
         calls_by_seat = self.calls.assign(**tools).groupby(["match", "seat"])[[*tools]].sum()
         table = pd.DataFrame(columns).join(calls_by_seat).drop(columns="turns").astype(int)
-        table = table.assign(one=1, violations=table.refused + table.empty)
+        table = table.assign(one=1, violations=table["refused"] + table["empty"])
         return self.players.merge(table, on=["match", "seat"], validate="one_to_one")
 
 
