@@ -94,7 +94,7 @@ def run(tmp_path_factory):
         project.model(server.openai.replace("http", "https"), key=NAME, pause=0.001, tries=2)
         does("no TLS, debug", 3, "--debug", "record", "experiment=canary")
         project.model("not an address", key=NAME, pause=0.001, tries=2)
-        does("no address, debug", 3, "--debug", "record", "experiment=canary")
+        does("no address, debug", 1, "--debug", "record", "experiment=canary")
         project.model(server.openai, key=NAME, parameters={"temprature": 1})
         does("misspelt, debug", 1, "--debug", "plan", "experiment=canary")
     return project, said, key
@@ -108,8 +108,8 @@ def test_the_key_is_nowhere_after_every_kind_of_run(run):
 def test_runs_failed_as_they_were_meant_to(run):
     """Else nothing would have been there to hide."""
     project, said, _ = run
-    assert "401" in said["refused"] and "[hidden]" in said["refused"] and len(said["refused"].splitlines()) == 2
-    for name in ("refused, debug", "not recorded, debug", "misspelt, debug"):
+    assert "401" in said["refused"] and "[hidden]" in said["refused"] and len(said["refused"].splitlines()) == 3
+    for name in ("refused, debug", "not recorded, debug", "misspelt, debug", "no address, debug"):
         assert "Traceback" in said[name]
     assert "connection" in said["dropped"] or "not JSON" in said["dropped"]
     failed = (project.folder / "reports/failing.failed.ipynb").read_text()
