@@ -90,5 +90,8 @@ def test_a_recording_is_read_by_another_rule(project):
     assert re.search(line, out, re.MULTILINE) and re.search(
         r"^0 of \d+ matches have such an answer$", out, re.MULTILINE
     )
+    same = said(project, "reread", *words)[1]
+    assert "note: all were read strict when they were recorded; --rule as_done reads them otherwise\n" in same
+    assert "note:" not in out
     code, _, errors = said(project, "reread", "experiment=scripted")
     assert code == 1 and errors == "agon: experiment scripted asks no model: there are no answers to read\n"

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -110,6 +110,7 @@ def reread(settings: Settings, rule: ReadingRule) -> None:
     answer changes: compare them with all.
     """
     from agon.games.tables import games_table
+    from agon.models.base import ReadingRule
     from agon.play import turns_table
     from agon.play.reread import CHANGES, Reread, reread_matches
     from agon.turns import mark_partial, write, write_games
@@ -129,6 +130,9 @@ def reread(settings: Settings, rule: ReadingRule) -> None:
         click.echo(
             f"{agent}@{model}: {count(len(rows), 'answer')} read {rules}; read {rule}: {parts} ({share:.1%} in all)"
         )
+    if set(answers.recorded) == {rule}:
+        other = next(name for name in get_args(ReadingRule) if name != rule)
+        click.echo(f"note: all were read {rule} when they were recorded; --rule {other} reads them otherwise")
     whole = answers["match"].nunique()
     click.echo(f"{whole - len(unchanged):,} of {count(whole, 'match')} have such an answer")
     if incomplete:

@@ -124,9 +124,9 @@ def record(settings: Settings) -> int:
 
 
 def _next_words(experiment: Mapping[str, Any]) -> str:
-    """The command that goes on from a whole recording: a paper's pages, or a table of turns."""
+    """The command that goes on from a whole recording: a paper's pages for its own experiment, or a table of turns."""
     words = shlex.split(same_words())
-    if not experiment.get("paper"):
+    if not experiment.get("paper") or experiment["name"] != f"{experiment['paper']}_live":
         return f"play {shlex.join(words)}"
     others = [word for word in words if word.lstrip("+").partition("=")[0] not in PAGE_SETTINGS]
     prompts = [word.lstrip("+").removeprefix("experiment.") for word in words if "experiment.prompts=" in word]
