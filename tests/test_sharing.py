@@ -103,8 +103,17 @@ def test_what_a_host_reads_is_yaml_with_the_parts_that_it_wants(path):
         assert read["permissions"].get("contents") == "read"
         for job in read["jobs"].values():
             assert job["runs-on"] and all(("uses" in step) != ("run" in step) for step in job["steps"])
+    elif path.stem == "action":
+        steps = read["runs"]["steps"]
+        assert read["name"] and read["description"] and all(("uses" in step) != ("run" in step) for step in steps)
     elif path.stem != "config":
         assert read["name"] and read["description"] and read["body"]
+
+
+def test_what_runs_of_others_is_pinned_by_its_hash():
+    texts = [path.read_text() for part in ("workflows", "actions") for path in (ROOT / ".github" / part).rglob("*.yml")]
+    used = [line for text in texts for line in re.findall(r"uses: *(\S+)", text)]
+    assert used and [one for one in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", one)] == []
 
 
 def commands(path):

@@ -42,18 +42,19 @@ async def serving(*replies, unasked=None):
     heads, left = [], list(replies)
 
     async def talk(reader, writer):
-        while head := await reader.readuntil(b"\r\n\r\n"):
-            heads.append(head.decode())
-            [length] = [
-                line.split(":")[1] for line in heads[-1].lower().split("\r\n") if line.startswith("content-length")
-            ]
-            await reader.readexactly(int(length))
-            writer.write(http(left.pop(0) if len(left) > 1 else left[0]))
-            await writer.drain()
-            if unasked is not None:
-                await asyncio.sleep(0.02)
-                writer.write(http(unasked))
+        async with asyncio.timeout(60):
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                heads.append(head.decode())
+                [length] = [
+                    line.split(":")[1] for line in heads[-1].lower().split("\r\n") if line.startswith("content-length")
+                ]
+                await reader.readexactly(int(length))
+                writer.write(http(left.pop(0) if len(left) > 1 else left[0]))
                 await writer.drain()
+                if unasked is not None:
+                    await asyncio.sleep(0.02)
+                    writer.write(http(unasked))
+                    await writer.drain()
 
     async def until_closed(reader, writer):
         try:
