@@ -40,11 +40,11 @@ FAULTS = (
 
 
 VALUES = 100_000
-"""The most values of a file of YAML, with everything that it repeats by names (*name)."""
+"""The most values of a file of YAML, with everything that it repeats by names (`*name`)."""
 
 
 def require_small(text: str) -> None:
-    """Raises AgonError for YAML that holds more than VALUES values once each *name is replaced by what &name is."""
+    """Raises AgonError for YAML that holds more than VALUES values once each `*name` is replaced by what `&name` is."""
     if "*" not in text:
         return
     sizes, open_values = dict[str | None, int](), [(None, 0)]
