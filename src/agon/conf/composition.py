@@ -1,7 +1,6 @@
 """Composition of conf/ by Hydra: the settings of a command, and single files of its groups, as plain data."""
 
 import functools
-import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from omegaconf.basecontainer import BaseContainer
 from agon.conf.files import CONF, OF_READER, current_name, find_families, names, reader_settings, suggest, suggest_file
 from agon.conf.gate import FAULTS, plain, reason, require_small
 from agon.errors import AgonError, describe_fault
-from agon.paths import ROOT, SHIPPED, display_path, read_text_file
+from agon.paths import SHIPPED, display_path, read_text_file
 
 MAIN = SHIPPED / "conf"
 """The folder of agon's own conf. Hydra searches a project's conf before it."""
@@ -60,55 +59,62 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
 
 @functools.cache
 def search_project() -> None:
-    """Makes Hydra search the project's conf before agon's own.
+    """Makes Hydra search the project's conf before agon's own, and look through each file of it that it reads.
 
-    Raises AgonError where that would hide settings of commands, and for a file that sets Hydra's.
+    Raises AgonError where that would hide settings of commands.
     """
     from hydra.core.config_search_path import ConfigSearchPath
     from hydra.core.plugins import Plugins
+    from hydra.plugins.config_source import ConfigResult, ConfigSource
     from hydra.plugins.search_path_plugin import SearchPathPlugin
+
+    plugins = Plugins.instance()
+    sources: list[Any] = plugins.discover(ConfigSource)
+    files = next(source for source in sources if source.scheme() == "file")
+    own = _own_settings()
+
+    class ProjectFiles(files):  # type: ignore[valid-type, misc]
+        @staticmethod
+        def scheme() -> str:
+            return "project"
+
+        def load_config(self, config_path: str) -> ConfigResult:
+            path = CONF / self._normalize_file_name(config_path)
+            if path != own and path.is_file():
+                _require_harmless(path)
+            return super().load_config(config_path)
 
     class ProjectConf(SearchPathPlugin):
         def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-            search_path.prepend("project", f"file://{CONF}", anchor="main")
+            search_path.prepend("project", f"project://{CONF}", anchor="main")
 
-    _require_own_settings()
-    if ROOT == SHIPPED:
-        return
-    Plugins.instance().register(ProjectConf)
+    plugins.register(ProjectFiles)
+    plugins.register(ProjectConf)
 
 
-def _require_own_settings() -> None:
-    """Raises AgonError where a project's file hides agon's settings, or sets Hydra's, which may name code to call.
+def _own_settings() -> Path | None:
+    """conf/agon.yaml of agon's checkout. Raises AgonError where a project's file hides agon's settings.
 
-    A copy of agon's checkout, as `dvc exp run --temp` makes one, has the same conf/agon.yaml.
+    A copy of the checkout, as `dvc exp run --temp` makes one, has the same conf/agon.yaml.
     """
     settings, hydra = CONF / "agon.yaml", CONF / "hydra"
     same = settings.is_file() and read_text_file(settings) == read_text_file(SHIPPED / "conf/agon.yaml")
     for hiding in [path for path in (settings, hydra) if path.exists() and not (same and path == settings)]:
         raise AgonError(f"conf/{hiding.name} would hide agon's own: what differs goes into conf/config.yaml")
-    for path in _settings_files():
-        text = read_text_file(path)
-        try:
-            require_small(text)
-        except AgonError as error:
-            raise AgonError(f"{display_path(path)}: {error}") from None
-        if not (same and path == settings) and _sets_hydra(text):
-            raise AgonError(
-                f"{display_path(path)}: Hydra's own settings, and @package, are for the command line: take them out of the file"
-            )
+    return settings if same else None
 
 
-def _settings_files() -> Iterator[Path]:
-    """The project's files of settings, also those in linked folders, which Hydra reads. Raises AgonError for a link in a circle."""
-    entered = set()
-    for folder, _, files in os.walk(CONF, followlinks=True):
-        place = Path(folder).resolve()
-        if place in entered:
-            raise AgonError(f"{display_path(Path(folder))} leads to a folder of conf/ once more: remove the link")
-        entered.add(place)
-        paths = [Path(folder) / name for name in files if name.endswith(".yaml")]
-        yield from filter(Path.is_file, paths)
+def _require_harmless(path: Path) -> None:
+    """Raises AgonError for a file that never comes to an end, or that sets Hydra's settings, which may name code to call."""
+    text = read_text_file(path)
+    try:
+        require_small(text)
+    except AgonError as error:
+        raise AgonError(f"{display_path(path)}: {error}") from None
+    if _sets_hydra(text):
+        raise AgonError(
+            f"{display_path(path)}: Hydra's own settings, and @package, are for the command line: take them out of the file"
+        )
 
 
 def _sets_hydra(text: str) -> bool:
