@@ -78,11 +78,13 @@ def test_a_file_without_defaults_is_composed_as_it_is_written():
 
 
 def test_files_are_composed_beside_a_program_of_hydras_own(tmp_path):
-    (tmp_path / "mine.yaml").write_text("x: 1\n")
+    (tmp_path / "agon.yaml").write_text("x: 1\nhydra: {verbose: true}\n")
     with hydra.initialize_config_dir(str(tmp_path), version_base="1.3"):
         forget_files()
         assert file_of("game", "pd")["name"] == "pd"
-        assert hydra.compose("mine") == {"x": 1}
+        assert hydra.compose("agon") == {"x": 1}
+    with hydra.initialize_config_dir(str(tmp_path), version_base="1.3"):
+        assert hydra.compose("agon") == {"x": 1}
 
 
 def test_threads_compose_at_once():

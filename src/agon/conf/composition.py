@@ -59,7 +59,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
 
 @functools.cache
 def search_project() -> None:
-    """Makes Hydra search the project's conf before agon's own, and look through each file of it that it reads.
+    """Makes Hydra search the project's conf before agon's own, and check each file of a project that it reads.
 
     Raises AgonError where that would hide settings of commands.
     """
@@ -86,7 +86,9 @@ def search_project() -> None:
 
     class ProjectConf(SearchPathPlugin):
         def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-            search_path.prepend("project", f"project://{CONF}", anchor="main")
+            main = [place.path for place in search_path.get_path() if place.provider == "main"]
+            if main in ([str(MAIN)], [f"file://{MAIN}"]):  # else Hydra composes for another program
+                search_path.prepend("project", f"project://{CONF}", anchor="main")
 
     plugins.register(ProjectFiles)
     plugins.register(ProjectConf)
