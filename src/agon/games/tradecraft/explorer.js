@@ -63,7 +63,7 @@ function held(seat, now, before) {
 
 function go(to) {
   step = Math.max(0, Math.min(game.moves.length, to));
-  address.write({...chosen, game: game.match, step: String(step)});
+  address.write({...chosen, game: game.match, step: String(step)}, true);
   draw();
 }
 
