@@ -1,10 +1,7 @@
 """Explorers: nothing is lost, hostile text stays text, and a reader finds what a link or a word promises."""
 
-import functools
 import json
 import re
-import shutil
-from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -12,7 +9,6 @@ from urllib.parse import quote, unquote
 import numpy as np
 import pandas as pd
 import pytest
-from patience import LONG
 
 from agon import ROOT, AgonError
 from agon.games.equilibria import equilibria
@@ -24,8 +20,6 @@ from agon.games.tradecraft import story
 from agon.report import agreement, explore
 from agon.turns import read, read_games
 
-BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 REPORTS = ROOT / "reports"
 PAGES = sorted(REPORTS.glob("explore_*.html"))
 CLAIMS, CELLS = (ROOT / f"results/replication/{name}.csv" for name in ("claims", "cells"))
@@ -67,35 +61,6 @@ def written(folder, **columns):
     path = folder / "page.html"
     path.write_text(explore.page("T", ["About"], {}, data, scripts), encoding="utf-8")
     return path
-
-
-@pytest.fixture(scope="module")
-def visit():
-    """Opens a page and does something there. Nothing may be asked of a network, nothing may fail, nothing be forbidden."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is missing: pages are not tested")
-    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if chromium is None:
-        pytest.skip(f"none of {', '.join(BROWSERS)} is on PATH: pages are not tested")
-    with ThreadPoolExecutor(1) as thread:  # Playwright keeps an event loop there, which no other test may have
-        running = thread.submit(playwright.sync_playwright().start).result(LONG)
-        launched = functools.partial(running.chromium.launch, executable_path=chromium, args=FLAGS)
-        browser = thread.submit(launched).result(LONG)
-
-        def opened(path, do, place="", **context):
-            seen = browser.new_context(**context)
-            page, said = seen.new_page(), []
-            page.on("console", lambda each: said.append(each.text))
-            page.on("pageerror", lambda each: said.append(str(each)))
-            page.on("request", lambda each: each.url.startswith(("file:", "data:")) or said.append(each.url))
-            page.goto(path.as_uri() + place)
-            found = do(page)
-            seen.close()
-            assert said == []
-            return found
-
-        yield lambda *given, **context: thread.submit(opened, *given, **context).result(LONG)
-        thread.submit(browser.close).result(LONG)
-        thread.submit(running.stop).result(LONG)
 
 
 def test_columns_are_packed_without_loss():
