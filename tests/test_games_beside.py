@@ -32,7 +32,7 @@ def test_payoffs_and_seats_are_those_of_the_engine():
     paid = payoff_table(table).set_index(["game", "variant", "seat", "action", "others"]).payoff
     for game in games(NAMES):
         form = game.normal_form
-        for profile in product(form.options, repeat=form.seats) if form else ():
+        for profile in product(*form.action_sets) if form else ():
             keys = [
                 (game.name, game.variant, seat, own, " ".join(profile[:seat] + profile[seat + 1 :]))
                 for seat, own in enumerate(profile)
