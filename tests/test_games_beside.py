@@ -2,7 +2,6 @@
 
 import shutil
 from itertools import product
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -84,9 +83,3 @@ def test_a_row_that_names_other_code_is_not_run(tmp_path):
 def test_a_table_without_games_has_no_payoffs_and_no_seats():
     table = games_table([])
     assert payoff_table(table).empty and seat_table(table).empty and isinstance(table, pd.DataFrame)
-
-
-def test_the_documentation_says_what_every_column_of_games_means():
-    page = Path(ROOT / "docs/what-comes-out.md").read_text(encoding="utf-8")
-    rows = [f"| `{name}` | {meaning} |" for name, (_, meaning) in GAMES.items()]
-    assert "\n".join(["| column | what it is |", "|---|---|", *rows]) in page
