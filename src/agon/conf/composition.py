@@ -136,8 +136,12 @@ def _sets_hydra(text: str) -> bool:
 
 @contextmanager
 def without_environment() -> Iterator[None]:
-    """In this context ${oc.env:...} does not exist, also in lists of defaults."""
-    resolver = BaseContainer._resolvers.pop("oc.env", None)  # of OmegaConf, or of the reader's program
+    """In this context ${oc.env:...} does not exist, also in lists of defaults.
+
+    The reader's program may have a resolver of its own, which no public function of OmegaConf would put back. The name is
+    private (tests/test_environment.py notices if it goes).
+    """
+    resolver = BaseContainer._resolvers.pop("oc.env", None)
     try:
         yield
     finally:
