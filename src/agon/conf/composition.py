@@ -86,9 +86,8 @@ def search_project() -> None:
 
     class ProjectConf(SearchPathPlugin):
         def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-            if any(
-                part.path == f"file://{MAIN}" for part in search_path.get_path()
-            ):  # else another folder is asked for
+            mains = [part.path.removeprefix("file://") for part in search_path.get_path() if part.provider == "main"]
+            if mains == [str(MAIN)]:  # else another folder is asked for
                 search_path.prepend("project", f"project://{CONF}", anchor="main")
 
     plugins.register(ProjectFiles)
