@@ -593,9 +593,11 @@ def test_a_bill_is_not_zero_where_no_question_fits(project):
     assert "nothing can be asked" not in usual
 
 
-def test_ingest_takes_the_folder_of_its_source(tmp_path, capfd):
+def test_ingest_takes_the_folder_of_its_source_and_notes_a_file_outside(tmp_path, capfd):
     assert main(["ingest", "source=tradecraft", f"out={tmp_path}/read.parquet"]) == 0
-    assert "90 matches, 8,388 turns; 0 bad files" in capfd.readouterr().out
+    out, errors = capfd.readouterr()
+    assert "90 matches, 8,388 turns; 0 bad files" in out
+    assert f"note: {tmp_path}/read.parquet is outside of this project, {ROOT}\n" in errors
     assert set(read(tmp_path / "read.parquet").game) == {"tradecraft"}
 
 

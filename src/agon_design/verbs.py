@@ -11,7 +11,7 @@ import click
 
 from agon.cli import options
 from agon.cli.job import Job
-from agon.cli.places import Settings, outside_data, own_folder, transcript_of
+from agon.cli.places import Settings, note_outside, outside_data, own_folder, transcript_of
 from agon.cli.words import say_columns
 from agon.errors import AgonError, count, visible
 from agon.paths import display_path, in_project
@@ -154,6 +154,8 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
     path = outside_data(out) if out else None
     if path is not None and path.exists():
         raise AgonError(f"--out {out} is there: name another place")
+    if path is not None:
+        note_outside(path)
     strengths = rated(read(source), read_games(source), metric, [name for name in by.split(",") if name])
     head = ["player", "matches", "strength", "95 %", "", "comes first", "rank", "from", "to"]
     say_columns([head], strengths.players)

@@ -308,7 +308,8 @@ class Remote(Model):
                 await asyncio.to_thread(import_module, module)  # takes a second, so others go on meanwhile
         if self._client is None or self._loop is not loop:
             self._client, self._loop = self.make_client(self._secret()), loop
-            self._client._custom_headers = dict(self.headers)  # the SDKs add headers from the environment
+            # The SDKs add headers from the environment. The name is private (tests/test_environment.py notices if it goes).
+            self._client._custom_headers = dict(self.headers)
         return self._client
 
     @property
