@@ -47,6 +47,17 @@ def conf(tmp_path):
 # --- who meets whom
 
 
+def test_challenges_without_defenders_have_those_of_the_experiment():
+    challenge = {"games": ["chameleon/01-crowd"], "challengers": ["magic_selfish"]}
+    asked = {"name": "x", "repetitions": 1, "challenges": [challenge]}
+    assert refusal(asked).startswith("a challenge of x has no defenders: ")
+    (one,) = known(asked | {"defenders": ["magic_fair"]}).values()
+    (other,) = known(
+        asked | {"challenges": [challenge | {"defenders": ["magic_fair"]}], "defenders": ["uniform"]}
+    ).values()
+    assert one == other
+
+
 def test_everyone_meets_everyone_and_themselves():
     assert list(known(experiment(repetitions=1))) == [
         ("pd", "default", "grim", "grim", 0),
