@@ -162,11 +162,11 @@ def suggest(name: str, names: Sequence[str], more: str = "") -> str:
     `more`: the command that lists all. The hint adds it where no name is near.
     """
     part, _, end = name.rpartition(".")
-    names = [key for key in names if part and key.rpartition(".")[0] == part] or names
+    in_part = [key for key in names if part and key.rpartition(".")[0] == part]
+    names, wanted = (in_part, end) if in_part else (names, name)
     last = {key.rpartition(".")[2]: key for key in names}
-    in_part = bool(part) and all(key.rpartition(".")[0] == part for key in names)
     close = [] if in_part else difflib.get_close_matches(name, names, 1)
-    if close or (close := [last[key] for key in difflib.get_close_matches(end if in_part else name, last, 1)]):
+    if close := close or [last[key] for key in difflib.get_close_matches(wanted, last, 1)]:
         return f"did you mean {close[0]}?"
     if len(names) > FEW and more:
         return f"none of the {len(names):,} is like it ({more})"

@@ -148,8 +148,9 @@ def _namesakes(games: Set[str], conf: Path) -> Iterator[str]:
     called: dict[str, tuple[str, str]] = {}
     for file in names("game", conf):
         with suppress(AgonError):  # said when the file is asked for
-            if "settings" not in (settings := settings_of("game", file, conf)):
-                called[file] = str(settings.get("name")), str(settings.get("variant"))
+            settings = settings_of("game", file, conf)
+            if {"name", "variant"} <= settings.keys():  # others are called by their settings, or by the game in them
+                called[file] = str(settings["name"]), str(settings["variant"])
     for file in sorted(games & called.keys()):
         name, variant = called[file]
         for other in sorted(other for other in called if other != file and called[other] == called[file]):

@@ -130,8 +130,8 @@ def column_names(path: str | Path) -> list[str]:
 
 def explain_absence(path: Path) -> str:
     """What to do where a table of turns is not there, and the nearest name of another one in its folder."""
-    others = [other.name for other in path.parent.glob("*.parquet") if not other.name.endswith(GAMES_SUFFIX)]
-    near = "".join(f"did you mean {name}? " for name in difflib.get_close_matches(path.name, others, 1))
+    others = [other.stem for other in path.parent.glob("*.parquet") if not other.name.endswith(GAMES_SUFFIX)]
+    near = "".join(f"did you mean {name}.parquet? " for name in difflib.get_close_matches(path.stem, others, 1, 0.85))
     return (
         f"{display_path(path)} is not there: {near}`make repro` makes those of dvc.yaml, "
         "`python -m agon play experiment=NAME` any other"
