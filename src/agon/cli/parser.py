@@ -5,6 +5,7 @@ click command), and those in VERBS of a `commands.py` in the folder of any famil
 """
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,9 @@ import click
 from agon.cli.job import Job
 from agon.errors import AgonError, interruption_message, visible
 from agon.paths import CODE, CONFIG, MARK, ROOT, STRANGE, UNTRUSTED, display_path
+
+NUMBERS = {"float": "is not a number", "integer": "is not a whole number"}
+"""Click's words for a kind of number -> ours."""
 
 
 def _family_modules() -> Iterator[str]:
@@ -189,7 +193,10 @@ def main(words: Sequence[str] | None = None) -> int:
         return code
     except click.ClickException as error:
         hint = f"({error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
-        return _report_error(" ".join([*error.format_message().split(), hint]).rstrip(), error.exit_code)
+        message = re.sub(
+            r"is not a valid (float|integer)( range)?\b", lambda kind: NUMBERS[kind[1]], error.format_message()
+        )
+        return _report_error(" ".join([*message.split(), hint]).rstrip(), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _report_error(interruption_message(words), 130)
     except Exception as error:
