@@ -268,9 +268,13 @@ def places_of_readings(tests: Sequence[Test]) -> list[list[int]]:
     return [[place for place, test in enumerate(tests) if test.reading in ("", name)] for name in names]
 
 
-def exactly(tests: Sequence[Test]) -> dict[str, Any]:
-    """The verdict on a statement for which nothing is drawn."""
-    if all(test.true for test in tests):
+def exactly(tests: Sequence[Test], moved: Mapping[str, Sequence[Test]]) -> dict[str, Any]:
+    """The verdict on a statement for which nothing is drawn. `moved`: its tests, for each way to move a margin."""
+    holds = all(test.true for test in tests)
+    for name, steps in moved.items():
+        if all(test.true for test in steps) != holds:
+            return {"verdict": UNDECIDED, "reason": NEAR.format(name)}
+    if holds:
         return {"verdict": HOLDS}
     near = all(test.true or test.nearly for test in tests)
     return {"verdict": UNDECIDED, "reason": NEAR.format("one unit of the last digit")} if near else {"verdict": FAILS}
@@ -424,8 +428,14 @@ class Statements:
         if not tests or any(test.doubt and not test.true for test in tests):
             failed = any(not test.true and not test.doubt for test in tests)
             return row | {"verdict": FAILS if failed else UNCHECKED}
+        moved = {
+            f"{name} {step:g}": tests_of(function(**arguments, **{name: step}))
+            for name, threshold in thresholds.items()
+            for step in steps_of(name, threshold)
+            if kind != "exact" or name.startswith("margin")  # other numbers of exact statements are printed
+        }
         if kind == "exact":
-            return row | exactly(tests)
+            return row | exactly(tests, moved)
         redraws = {name: self.records.redraws(table, how, selections[name].by) for name, table in tables.items()}
 
         @cache
@@ -437,11 +447,6 @@ class Statements:
         def draw_places(places: Sequence[int], block: int) -> Sequence[Replicates]:
             return [draw_block(block)[place] for place in places]
 
-        moved = {
-            f"{name} {step:g}": tests_of(function(**arguments, **{name: step}))
-            for name, threshold in thresholds.items()
-            for step in steps_of(name, threshold)
-        }
         cells = self.records.cells([*tables.values()])
         by_reading = []
         for places in places_of_readings(tests):
