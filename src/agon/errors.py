@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 WORDS = {
@@ -63,6 +64,9 @@ def describe_fault(error: Exception, kind: Any = None) -> str:
         text = re.sub("^Expected ", "it must be ", text)
         text = re.sub(r"^Object missing required field (.*)$", r"\1 is missing", text)
         text = re.sub(r"^Object contains unknown field (.*)$", r"there is no setting \1", text)
+        if (unknown := re.match(r"there is no setting `?([^`]+)", text)) and kind is not None:
+            fields = [field.encode_name for type_ in _kinds(kind, place) for field in getattr(type_, "fields", ())]
+            text += "".join(f": did you mean {near}?" for near in get_close_matches(unknown[1], fields, 1))
     if kind is not None and text.startswith("Invalid enum value") and (values := list(_values(kind, place))):
         text = re.sub("^Invalid enum value (.*)$", r"it is \1, and must be " + " or ".join(map(str, values)), text)
     return f"{place}: {text}" if place else text
@@ -70,7 +74,14 @@ def describe_fault(error: Exception, kind: Any = None) -> str:
 
 def _values(kind: Any, place: str) -> Iterator[object]:
     """The words that are allowed at a place in values of a kind."""
-    from msgspec.inspect import DictType, ListType, LiteralType, StructType, Type, UnionType, VarTupleType, type_info
+    from msgspec.inspect import LiteralType
+
+    yield from (value for type_ in _kinds(kind, place) if isinstance(type_, LiteralType) for value in type_.values)
+
+
+def _kinds(kind: Any, place: str) -> list[Any]:
+    """The types that are allowed at a place in values of a kind."""
+    from msgspec.inspect import DictType, ListType, StructType, Type, UnionType, VarTupleType, type_info
 
     def members(types: Iterable[Type]) -> Iterator[Type]:
         for type_ in types:
@@ -87,4 +98,4 @@ def _values(kind: Any, place: str) -> Iterator[object]:
             elif isinstance(type_, DictType):
                 inner.append(type_.value_type)
         kinds = list(members(inner))
-    yield from (value for type_ in kinds if isinstance(type_, LiteralType) for value in type_.values)
+    return kinds
