@@ -201,9 +201,21 @@ def test_turns_of_agon_are_replayed_by_the_games_beside_them(tmp_path):
     wrong = turns.assign(payoff=turns.payoff.where(turns.index != 5, 1234.0))
     write(wrong, tmp_path / "turns.parquet")
     assert kinds(audited(tmp_path, format="agon")) in ({"points": 1}, {"replay": 1})
+    write(turns, tmp_path / "turns.parquet")
+    write_games(games.assign(variant="another"), tmp_path / "turns.parquet")
+    result = audited(tmp_path, format="agon")
+    assert kinds(result) == {} and any("do not have this game" in text for text in result.skipped)
     games_path(tmp_path / "turns.parquet").unlink()
     with pytest.raises(AgonError, match=r"games"):
         audited(tmp_path, format="agon")
+
+
+def test_points_of_seats_that_take_turns_are_not_compared_by_their_actions(tmp_path):
+    rows = [(1, turn, turn % 2, "pass", int(turn == 30)) for turn in range(1, 41)]
+    table = pd.DataFrame(rows, columns=["m", "t", "s", "a", "x"])
+    table.to_csv(tmp_path / "log.csv", index=False)
+    fields = {"format": "csv", "match": ["m"], "round": "t", "seat": "s", "action": "a", "points": "x"}
+    assert kinds(audited(tmp_path, **fields)) == {}
 
 
 # ---- files that cannot be read ----
