@@ -29,8 +29,9 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from scipy.stats import false_discovery_control
 
 from agon.metrics.interval import proportion_interval
+from agon.metrics.record_sets import BLOCK, ENOUGH, LOOKS, SURE, required_share
 from agon_papers.propositions import DECIMALS, Test, tests_of, text_of_all
-from agon_papers.resampling import BLOCK, Replicates, centre, replicates_of
+from agon_papers.resampling import Replicates, centre, replicates_of
 
 KINDS = ("exact", "level", "share", "comparison", "order", "extreme", "equivalence", "correlation", "spread")
 """Kinds of sentences. docs/statements-rule.md says how each is decided."""
@@ -56,15 +57,6 @@ FEW = "too few records: {times} times as many would show that it {verdict}"
 CAPTION = "caption: it is true of the variant that the table shows, and false of the one that its caption names"
 UNKNOWN = "unknown noise: nothing says how much a number varies, and the design gives no bound"
 """Why a statement is undecided, or why it fails although its table agrees."""
-
-ENOUGH = 0.95
-"""Share of the record sets that must agree with the records."""
-
-LOOKS = (1, 2, 4, 8)
-"""Numbers of blocks after which the rule looks at that share."""
-
-SURE = 0.99
-"""Level of the interval of that share. An interval on one side of the required share ends the drawing."""
 
 TAILS = (0.025, 0.975)
 
@@ -166,8 +158,8 @@ class Decision:
 
     @property
     def required_share(self) -> float:
-        """The share that must agree: ENOUGH, raised by Student's t where units are few, and by Bonferroni's correction for parts."""
-        return float(ndtr(stdtrit(self.free, 1 - (1 - ENOUGH) / self.parts)))
+        """The share that must agree."""
+        return required_share(self.free, self.parts)
 
     @property
     def is_clear(self) -> bool:

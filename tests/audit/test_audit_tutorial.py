@@ -29,7 +29,7 @@ def test_the_tutorial_finds_what_it_says(tmp_path, monkeypatch, capfd):
     lines = capfd.readouterr().out.replace(f"{tmp_path}/", "").splitlines()
     assert [line for line in lines if not line.startswith("mapping: ")] == said[1]
     assert main(check) == 0
-    assert main([*first, "--numbers", str(tmp_path / "numbers.csv")]) == 1
+    assert main([*first, "--numbers", str(tmp_path / "numbers.csv"), "--force"]) == 1
     assert "Table" not in capfd.readouterr().out, "the printed numbers agree"
     assert set(yaml.safe_load(mapping)) <= {*yaml.safe_load((tmp_path / "mygames.yaml").read_text())}
 

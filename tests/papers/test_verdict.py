@@ -14,6 +14,7 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
 from agon import ROOT
+from agon.metrics.record_sets import BLOCK, ENOUGH, LOOKS, SEED, within_cells
 from agon_papers import propositions, verdict
 from agon_papers.propositions import (
     REST,
@@ -36,8 +37,6 @@ from agon_papers.propositions import (
     text_of_all,
 )
 from agon_papers.resampling import (
-    BLOCK,
-    SEED,
     Replicates,
     Units,
     any_rows,
@@ -45,9 +44,8 @@ from agon_papers.resampling import (
     jeffreys,
     replicates_of,
     stretch_deviations,
-    within_cells,
 )
-from agon_papers.verdict import COLUMNS, ENOUGH, KINDS, LOOKS, Missing, Statements, is_on_edge, rows, settle, steps_of
+from agon_papers.verdict import COLUMNS, KINDS, Missing, Statements, is_on_edge, rows, settle, steps_of
 
 MODELS, OPPONENTS, MATCHES = ("A", "B", "C"), ("pp", "tft", "mf", "srep"), 5
 CELL = ["model", "opponent"]

@@ -22,6 +22,7 @@ from typing import Any
 import click
 
 from agon.cli.job import Job
+from agon.cli.options import Anywhere
 from agon.errors import AgonError, interruption_message, visible
 from agon.paths import CODE, CONFIG, MARK, ROOT, STRANGE, UNTRUSTED, display_path
 
@@ -117,7 +118,7 @@ class Verbs(click.Group):
                 suggestions = "; ".join([suggest(name, self.list_commands(ctx)), *_all_verbs()[1]])
                 raise click.UsageError(f"there is no command {name!r}: {suggestions} (agon --help)")
             if name != "new" and not {"-h", "--help"} & {*words}:
-                _require_project()
+                _require_project(verb)
             _require_options(verb, words)
         return super().resolve_command(ctx, args)
 
@@ -131,9 +132,9 @@ class Verbs(click.Group):
             raise RuntimeError(f"{error!r} was raised while {ctx.invoked_subcommand} ran") from error
 
 
-def _require_project() -> None:
+def _require_project(verb: click.Command) -> None:
     """Says which project is used if it is not the working folder. Raises AgonError where a nearer folder lacks the mark."""
-    if STRANGE is not None:
+    if STRANGE is not None and not isinstance(verb, Anywhere):
         raise AgonError(
             f"{STRANGE / CONFIG} does not say `{MARK}`: if {STRANGE} is a project of agon (a study from before needs it), "
             "write this line into the file; if not, go to one that is, or make one: agon new study NAME"

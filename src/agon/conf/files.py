@@ -15,10 +15,11 @@ import msgspec
 
 from agon.conf.gate import document
 from agon.errors import AgonError, describe_fault
-from agon.paths import ROOT, SHIPPED, display_path, input_files, input_path, input_places, read_text_file
+from agon.paths import ROOT, SHIPPED, STRANGE, display_path, input_files, input_path, input_places, read_text_file
 from agon.registry import PACKAGES, locate
 
-CONF = ROOT / "conf"
+CONF = (SHIPPED if ROOT == STRANGE else ROOT) / "conf"
+"""The project's conf; agon's own where the folder has the conf of another program."""
 OF_READER = ("families", "packages")
 """Settings that decide whose code is run."""
 LISTED = ("games", "agents", "models", "experiments", "notebooks", "metrics")
