@@ -68,7 +68,7 @@ def describe_fault(error: Exception, kind: Any = None) -> str:
     if kind is not None and (
         unknown := re.fullmatch("there is no setting `?(.*?)`?|Invalid enum value '?(.*?)'?", text)
     ):
-        text = _explain_unknown(unknown[1] or unknown[2], text, _kinds(kind, place), is_key)
+        text = _explain_unknown(unknown[1] or unknown[2] or "", text, _kinds(kind, place), is_key)
     return f"{place}: {text}" if place else text
 
 

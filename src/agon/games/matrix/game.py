@@ -78,6 +78,11 @@ class MatrixGame(Game[State]):
         return nested if isinstance(nested[0], tuple) else (nested,) * self.seats
 
     @cached_property
+    def prompt(self) -> str:
+        """The file with its prompt."""
+        return "prompt.md" if len(set(self.action_sets)) == 1 else "prompt_different.md"
+
+    @cached_property
     def _choices(self) -> tuple[Choice, ...]:
         return tuple(map(Choice, self.action_sets))
 
