@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from collections.abc import Mapping as Values
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from importlib.metadata import version
@@ -160,8 +161,10 @@ def _require_long_key(games: Games, folder: Path) -> None:
     if mapping.format not in TABLES or twice.sum() <= MANY * len(rows):
         return
     file = rows.file[twice].mode()[0]
-    files = find_files(folder, mapping.files, mapping.format)
-    if longer := next((longer_key(path, mapping) for name, path in files if path and name == file), []):
+    files, longer = find_files(folder, mapping.files, mapping.format), list[str]()
+    with suppress(AgonError):  # the rounds that are there twice are then found as differences
+        longer = next((longer_key(path, mapping) for name, path in files if path and name == file), [])
+    if longer:
         raise AgonError(
             f"match is {mapping.match}, and {twice.sum():,} of {len(rows):,} rows repeat a round of their match; "
             f"in {file} none does with match: [{', '.join(longer)}]; see whether these name a match"

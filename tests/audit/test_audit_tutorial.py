@@ -46,4 +46,6 @@ def test_the_action_and_the_hook_run_the_command_that_is_there():
     [run] = [step["run"] for step in action["runs"]["steps"] if "agon audit" in step.get("run", "")]
     assert "${{" not in run, "what a workflow gives is no part of the script"
     assert set(action["inputs"]) == {"folder", "mapping", "numbers"}
+    names = {name: f"${name.upper()}" for name in action["inputs"]}
+    assert all(value in run for value in names.values())
     assert main([*shlex.split(hook["entry"])[1:], "--help"]) == 0
