@@ -1,11 +1,15 @@
 """Here so that tests/ is on the path and every test can `import harness`; and what holds for all tests."""
 
+import functools
 import gc
 import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from patience import LONG
 
 os.environ["PYTHONPATH"] = str(Path(__file__).parents[1] / "src")  # what tests start is this clone's too
 
@@ -25,10 +29,45 @@ def pytest_collection_modifyitems(items):
     """First come files with slow tests, and those with a server or a browser: one worker has most of these, and none waits at the end."""
 
     def takes_long(item):
-        return {"server", "browsing"} & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("slow")
+        return {"server", "browsing", "visit"} & set(getattr(item, "fixturenames", ())) or item.get_closest_marker(
+            "slow"
+        )
 
     if {"AGON_FULL", "AGON_FUZZ", "AGON_KILLS"} & os.environ.keys():  # tests in their full size
         for item in items:
             item.add_marker(pytest.mark.timeout(6 * 3600))
     first = {item.path for item in items if takes_long(item)}
     items.sort(key=lambda item: item.path not in first)
+
+
+BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+
+
+@pytest.fixture(scope="module")
+def visit():
+    """Opens a page and does something there. Nothing may be asked of a network, nothing may fail, nothing be forbidden."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is missing: pages are not tested")
+    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if chromium is None:
+        pytest.skip(f"none of {', '.join(BROWSERS)} is on PATH: pages are not tested")
+    with ThreadPoolExecutor(1) as thread:  # Playwright keeps an event loop there, which no other test may have
+        running = thread.submit(playwright.sync_playwright().start).result(LONG)
+        launched = functools.partial(running.chromium.launch, executable_path=chromium, args=FLAGS)
+        browser = thread.submit(launched).result(LONG)
+
+        def opened(path, do, place="", **context):
+            seen = browser.new_context(**context)
+            page, said = seen.new_page(), []
+            page.on("console", lambda each: said.append(each.text))
+            page.on("pageerror", lambda each: said.append(str(each)))
+            page.on("request", lambda each: each.url.startswith(("file:", "data:")) or said.append(each.url))
+            page.goto(path.as_uri() + place)
+            found = do(page)
+            seen.close()
+            assert said == []
+            return found
+
+        yield lambda *given, **context: thread.submit(opened, *given, **context).result(LONG)
+        thread.submit(browser.close).result(LONG)
+        thread.submit(running.stop).result(LONG)

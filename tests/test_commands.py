@@ -17,13 +17,13 @@ import click
 import patience
 import pytest
 from omegaconf import OmegaConf
-from project import Project
+from project import KEY, Project, serving
 
 from agon import ROOT, AgonError
 from agon.cli import agon, main
 from agon.conf import configuration, names
 from agon.paths import write_file
-from agon.turns import read, validated
+from agon.turns import read, read_games, validated
 
 
 def failed(capfd, *arguments: str, code: int = 1) -> str:
@@ -84,7 +84,7 @@ def test_a_full_disk_leaves_a_file_as_it_was(tmp_path, monkeypatch):
 
 
 def test_an_unknown_command_names_those_there_are(capfd):
-    assert "the nearest are play, " in (said := failed(capfd, "fly", code=2)) and said.endswith("(agon --help)")
+    assert "there are new, plan, record, " in (said := failed(capfd, "fly", code=2)) and said.endswith("(agon --help)")
 
 
 def test_an_unknown_experiment_offers_the_nearest(capfd):
@@ -93,6 +93,51 @@ def test_an_unknown_experiment_offers_the_nearest(capfd):
 
 def test_a_misspelt_override_offers_the_nearest(capfd):
     assert "did you mean experiment.repetitions?" in failed(capfd, "plan", "repetition=3")
+
+
+def test_a_setting_unlike_any_of_its_part_names_those_there_are(capfd):
+    said = failed(capfd, "plan", "budget.dollars=5")
+    assert said.endswith(
+        "there is no setting 'budget.dollars' in conf/: there are budget.usd, budget.tokens, budget.calls (--cfg job prints all)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "said"), [("--sd=much", "'much' is not a number"), ("--detect=x", "'x' is not a number")]
+)
+def test_what_is_no_number_is_said_in_plain_words(word, said, capfd):
+    assert said in failed(capfd, "power", word, code=2)
+
+
+def test_a_misspelt_file_of_turns_is_named_with_the_nearest(capfd, tmp_path, monkeypatch):
+    for kind in ("", ".games"):
+        shutil.copy(ROOT / f"tests/smoke/standin_turns{kind}.parquet", tmp_path / f"small{kind}.parquet")
+    said = f"{tmp_path}/smal.parquet is not there: did you mean small.parquet? "
+    with pytest.raises(AgonError, match=re.escape(said)):
+        read_games(tmp_path / "smal.parquet")
+    assert said in failed(capfd, "compare", f"--turns={tmp_path}/smal.parquet", "--metric=points", "--by=agent")
+    (tmp_path / "small.games.parquet").unlink()
+    with pytest.raises(AgonError, match="which says what games were played"):
+        read_games(tmp_path / "small.parquet")
+
+
+def test_names_are_checked_before_turns_are_read(capfd, monkeypatch):
+    monkeypatch.setattr("agon.turns.read", lambda *_: pytest.fail("turns were read"))
+    turns = "--turns=tests/smoke/standin_turns.parquet"
+    asked = ("compare", turns, "--metric=points", "--by=agnt:zs,cot"), ("rate", turns, "--by=agnt")
+    assert ["did you mean agent?" in failed(capfd, *words) for words in asked] == [True, True]
+    assert "did you mean points?" in failed(capfd, "compare", turns, "--metric=pints", "--by=agent:zs,cot")
+    assert "no column 'opponnt': did you mean opponent?" in failed(
+        capfd, "compare", turns, "--metric=points", "--by=agent", "--within=opponnt"
+    )
+
+
+def test_games_that_cannot_be_built_are_marked_in_the_list(project):
+    project.conf("game", "halfway", _target_="agon.games.matrix.MatrixGame", name="halfway")
+    [(code, out, _)] = told(project, "list games")
+    lines = {line.split()[0]: line for line in out.splitlines()}
+    assert code == 0 and "cannot be used: conf/game/halfway.yaml cannot be built: " in lines["halfway"]
+    assert "cannot be used: " in lines["rating_live"] and "cannot be used" not in lines["pd"]
 
 
 def test_a_misspelt_nested_override_offers_the_nearest(capfd):
@@ -593,9 +638,11 @@ def test_a_bill_is_not_zero_where_no_question_fits(project):
     assert "nothing can be asked" not in usual
 
 
-def test_ingest_takes_the_folder_of_its_source(tmp_path, capfd):
+def test_ingest_takes_the_folder_of_its_source_and_notes_a_file_outside(tmp_path, capfd):
     assert main(["ingest", "source=tradecraft", f"out={tmp_path}/read.parquet"]) == 0
-    assert "90 matches, 8,388 turns; 0 bad files" in capfd.readouterr().out
+    out, errors = capfd.readouterr()
+    assert "90 matches, 8,388 turns; 0 bad files" in out
+    assert f"note: {tmp_path}/read.parquet is outside of this project, {ROOT}\n" in errors
     assert set(read(tmp_path / "read.parquet").game) == {"tradecraft"}
 
 
@@ -685,6 +732,33 @@ def test_a_dead_port_is_reported_and_changes_no_recording(project):
     assert "3 x no connection\n" in out, "why is said in the note already"
     assert "no server answers" in out and "correct base_url in conf/model/server.yaml" in out
     assert not project.recordings("dead").exists()
+
+
+def test_a_server_that_refuses_or_fails_is_named_with_the_variable_of_its_key(project):
+    for fault, tries in (("401", "1 x 401"), ("500", "2 x 500")):
+        with serving(faults={fault: 1.0}) as server:
+            host = server.url.removeprefix("http://")
+            project.model(server.openai, fault, tries=2, pause=0.1, concurrency=1)
+            one = {"games": ["pd"], "models": [fault], "seats": [["zs"], ["uniform"]]}
+            project.conf("experiment", f"meets{fault}", name=f"meets{fault}", repetitions=1, pairings=[one])
+            [(code, out, errors)] = told(project, f"record experiment=meets{fault}")
+        assert code in (1, 3) and tries in out and "a-key-of-these-tests" not in out + errors
+        assert f"model {fault} (at {host}, with {KEY}): " in (errors if fault == "401" else out)
+
+
+def test_a_copy_of_a_papers_experiment_says_how_its_pages_are_made(project):
+    project.model("http://127.0.0.1:9")
+    settings = {"repetitions": 1, "paper": "counterfactual", "models": ["quick"]}
+    pairing = {"games": ["pd"], "seats": [["zs"], ["srep"]]}
+    for name in ("counterfactual_live", "mine_small"):
+        project.conf("experiment", name, name=name, pairings=[pairing], **settings)
+    of_paper, of_copy = (out.splitlines()[-1] for _, out, _ in told(
+        project, "record experiment=counterfactual_live", "record experiment=mine_small budget.calls=900"
+    ))  # fmt: skip
+    assert of_paper == "now: python -m agon reproduce counterfactual model=quick"
+    play, pages = of_copy.removeprefix("now: ").split(" and then ")
+    assert play == "python -m agon play experiment=mine_small"
+    assert pages == "python -m agon reproduce counterfactual turns_path=transcripts/mine_small.parquet"
 
 
 def test_beside_a_bar_a_dead_port_is_said_once(project, monkeypatch):

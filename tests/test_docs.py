@@ -19,7 +19,6 @@ from agon.cli import agon, main
 from agon.cli.job import Job
 from agon.conf import build
 from agon.plan import plan
-from agon.turns import COLUMNS
 
 DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/*.md")])
 HOW_TOS = sorted(ROOT.glob("docs/how-to/*.md"))
@@ -74,11 +73,6 @@ def test_every_term_of_the_glossary_is_used_elsewhere():
     unused = [term for term in terms for name in term.split(", ") if not re.search(rf"\b{name.lower()}", text)]
     assert len(terms) > 80 and unused == []
     assert len(set(terms)) == len(terms), "a term stands there twice"
-
-
-def test_every_column_of_turns_is_explained():
-    page = (ROOT / "docs/what-comes-out.md").read_text().partition("## The columns of turns")[2].partition("\n## ")[0]
-    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == [*COLUMNS]
 
 
 def command_fault(verb, arguments, capsys):

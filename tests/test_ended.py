@@ -3,7 +3,6 @@
 import json
 import warnings
 from functools import partial
-from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -346,9 +345,3 @@ def test_a_file_of_turns_says_what_its_columns_mean(tmp_path):
     write(paid_alone(), tmp_path / "turns.parquet")
     told = json.loads(pq.read_schema(tmp_path / "turns.parquet").metadata[MEANINGS.encode()])
     assert told == {name: meaning for name, (_, _, meaning) in COLUMNS.items()}
-
-
-def test_the_documentation_says_what_every_column_means():
-    page = Path(ROOT / "docs/what-comes-out.md").read_text(encoding="utf-8")
-    rows = [f"| `{name}` | {meaning} |" for name, (_, _, meaning) in COLUMNS.items()]
-    assert "\n".join(["| column | what it is |", "|---|---|", *rows]) in page

@@ -7,11 +7,14 @@ import tomllib
 
 import patience
 import yaml
+from omegaconf.basecontainer import BaseContainer
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from agon import ROOT
+from agon.models.anthropic import Anthropic
+from agon.models.openai import OpenAI
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -133,3 +136,12 @@ def test_a_home_that_cannot_be_written_is_not_used(tmp_path):
     for home, used in (("/nowhere/to/be/found", tmp_path / ".venv/home"), (str(tmp_path), tmp_path)):
         shown = patience.run(asked, cwd=tmp_path, env=os.environ | {"HOME": home})
         assert shown.stdout.strip() == str(used)
+
+
+def test_the_private_names_that_agon_uses_are_there():
+    """No public name does the same. If one is gone, look for a public one, and change agon and this test."""
+    resolvers = vars(BaseContainer).get("_resolvers", {})
+    assert "oc.env" in resolvers, "omegaconf: BaseContainer._resolvers is gone (agon.conf.composition)"
+    for kind in (OpenAI, Anthropic):
+        client = kind(model="m", parameters={"max_tokens": 9}).make_client("none")
+        assert "_custom_headers" in vars(client), f"{kind.sdk}: _custom_headers of clients is gone (agon.models.remote)"

@@ -1,17 +1,14 @@
 """Explorers: nothing is lost, hostile text stays text, and a reader finds what a link or a word promises."""
 
-import functools
 import json
 import re
-import shutil
-from concurrent.futures import ThreadPoolExecutor
 from html import unescape
+from pathlib import Path
 from urllib.parse import quote, unquote
 
 import numpy as np
 import pandas as pd
 import pytest
-from patience import LONG
 
 from agon import ROOT, AgonError
 from agon.games.equilibria import equilibria
@@ -23,8 +20,6 @@ from agon.games.tradecraft import story
 from agon.report import agreement, explore
 from agon.turns import read, read_games
 
-BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 REPORTS = ROOT / "reports"
 PAGES = sorted(REPORTS.glob("explore_*.html"))
 CLAIMS, CELLS = (ROOT / f"results/replication/{name}.csv" for name in ("claims", "cells"))
@@ -56,6 +51,7 @@ def statements(**columns):
         search=["claim"],
         filters={"verdict": "Verdict"},
         signs={"holds": ["holds", "+"], "fails": ["fails", "-"]},
+        key={"name": "statement", "column": "claim"},
         cards={"head": "claim", "sign": "verdict", "line": [], "details": {"verdict": "It"}},
     )
 
@@ -65,35 +61,6 @@ def written(folder, **columns):
     path = folder / "page.html"
     path.write_text(explore.page("T", ["About"], {}, data, scripts), encoding="utf-8")
     return path
-
-
-@pytest.fixture(scope="module")
-def visit():
-    """Opens a page and does something there. Nothing may be asked of a network, nothing may fail, nothing be forbidden."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is missing: pages are not tested")
-    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if chromium is None:
-        pytest.skip(f"none of {', '.join(BROWSERS)} is on PATH: pages are not tested")
-    with ThreadPoolExecutor(1) as thread:  # Playwright keeps an event loop there, which no other test may have
-        running = thread.submit(playwright.sync_playwright().start).result(LONG)
-        launched = functools.partial(running.chromium.launch, executable_path=chromium, args=FLAGS)
-        browser = thread.submit(launched).result(LONG)
-
-        def opened(path, do, place="", **context):
-            seen = browser.new_context(**context)
-            page, said = seen.new_page(), []
-            page.on("console", lambda each: said.append(each.text))
-            page.on("pageerror", lambda each: said.append(str(each)))
-            page.on("request", lambda each: each.url.startswith(("file:", "data:")) or said.append(each.url))
-            page.goto(path.as_uri() + place)
-            found = do(page)
-            seen.close()
-            assert said == []
-            return found
-
-        yield lambda *given, **context: thread.submit(opened, *given, **context).result(LONG)
-        thread.submit(browser.close).result(LONG)
-        thread.submit(running.stop).result(LONG)
 
 
 def test_columns_are_packed_without_loss():
@@ -131,6 +98,7 @@ def test_hostile_players_of_a_match_stay_text(tmp_path, visit):
     turns, games = read(path), read_games(path)
     courses = matrix.courses(turns, games).head(3).assign(model=HOSTILE, agent=HOSTILE, family=HOSTILE)
     data = {"columns": explore.packed(courses), "rules": matrix.rules(games), "filters": {"model": HOSTILE}}
+    data |= {"key": {"name": "match", "column": "match"}}
     told, pictures = opened(tmp_path, visit, data, [matrix.MATCHES])
     assert told.count(HOSTILE) >= 9 and pictures == 0
 
@@ -189,6 +157,47 @@ def test_words_filters_and_keys_find_a_row(tmp_path, visit):
     )
 
 
+def test_a_statement_has_an_address_and_back_undoes_a_choice(tmp_path, visit):
+    def followed(page):  # an option of a filter leads away from the one statement
+        first = page.inner_text("[role=status]"), page.locator("details[open] summary").all_inner_texts()
+        page.get_by_label("Verdict").select_option("holds")
+        chosen = page.url.partition("#")[2], page.inner_text("[role=status]")
+        page.go_back()
+        page.wait_for_function("location.hash.startsWith('#statement=')")
+        return *first, *chosen, page.inner_text("[role=status]"), page.get_by_text("link to this statement").count()
+
+    assert visit(written(tmp_path), followed, f"#statement={quote('Few cooperate at once')}") == (
+        "1 of 2 statements",
+        ["- fails: Few cooperate at once"],
+        "verdict=holds",
+        "1 of 2 statements",
+        "1 of 2 statements",
+        1,
+    )
+
+
+def test_a_table_is_sorted_and_saved(tmp_path, visit):
+    table = pd.DataFrame({"name": ["b, c", "a", None], "size": [10, 9, 2.5]})
+    settings = {"noun": "row", "nouns": "rows", "search": ["name"], "filters": {}, "signs": {}, "marked": {}}
+    data, scripts = explore.browser(
+        columns=explore.packed(table), table={"name": "Name", "size": "Size"}, numbers=["size"], **settings
+    )
+
+    def sorted_and_saved(page):
+        orders = []
+        for _ in range(2):
+            page.get_by_role("button", name="Size").click()
+            orders.append(page.locator("tbody td:first-child").all_inner_texts())
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save these rows").click()
+        return orders, Path(download.value.path()).read_text()
+
+    (tmp_path / "page.html").write_text(explore.page("T", [], {}, data, scripts), encoding="utf-8")
+    orders, saved = visit(tmp_path / "page.html", sorted_and_saved)
+    assert orders == [["not given", "a", "b, c"], ["b, c", "a", "not given"]]
+    assert saved == 'name,size\n"b, c",10\na,9\n,2.5\n'
+
+
 def test_what_finds_nothing_says_so(tmp_path, visit):
     told = visit(written(tmp_path), lambda page: page.inner_text("main"), "#q=nobody")
     assert "No statement fits" in told and "cooperate" not in told
@@ -205,14 +214,12 @@ class TestEveryExplorer:
     def test_weighs_less_than_three_megabytes(self, path):
         assert path.stat().st_size < 3e6
 
-    def test_is_there_within_two_seconds_and_fits_a_phone(self, path, visit):
+    def test_fits_a_phone(self, path, visit):
         def measured(page):
-            taken = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
             page.wait_for_selector("main [role=status]")
-            return taken, page.evaluate("document.documentElement.scrollWidth")
+            return page.evaluate("document.documentElement.scrollWidth")
 
-        taken, width = visit(path, measured, viewport={"width": 390, "height": 800}, color_scheme="dark")
-        assert 0 < taken < 2000 and width <= 390
+        assert visit(path, measured, viewport={"width": 390, "height": 800}, color_scheme="dark") <= 390
 
     def test_links_to_files_that_are_there(self, path):
         links = re.findall(r'href="(.*?)"', path.read_text(encoding="utf-8"))
@@ -259,6 +266,19 @@ def test_a_game_is_stepped_by_keys_to_the_hands_of_the_records(visit):
     assert address == f"game=OU4TJ178&step={len(game['moves'])}"
     assert told == "Player 2 (claude) is done crafting and holds its target."
     assert "lever ✓ target" in hands[1] and re.search(r"bucket target\s+0", hands[0])
+
+
+@needs_pages
+def test_a_game_plays_by_itself_until_it_is_paused(visit):
+    def played(page):
+        page.get_by_role("button", name="Play").click()
+        page.wait_for_function("location.hash.endsWith('step=2')")
+        page.get_by_role("button", name="Pause").click()
+        before = page.url
+        page.wait_for_timeout(1500)
+        return page.url == before, page.get_by_role("button", name="Play").count()
+
+    assert visit(REPORTS / "explore_tradecraft.html", played, "#game=OU4TJ178&step=0") == (True, 1)
 
 
 @needs_pages
@@ -346,13 +366,28 @@ def test_every_printed_cell_is_there():
 @needs_pages
 def test_links_of_findings_open_their_statement(visit):
     pages = [path.read_text(encoding="utf-8") for path in sorted(REPORTS.glob("*_findings.html"))]
-    asked = sorted({unescape(each) for page in pages for each in re.findall(r'explore_claims\.html#q=([^"]*)"', page)})
+    asked = sorted(
+        {unescape(each) for page in pages for each in re.findall(r'explore_claims\.html#statement=([^"]*)"', page)}
+    )
     assert len(asked) > 10
 
     def first(page):
         page.wait_for_selector("details[open] summary")
         return page.locator("details[open]:has(.sign) summary").all_inner_texts()
 
+    claims = pd.read_csv(CLAIMS)
+    claim = dict(zip(claims.paper + "." + claims.statement, claims.claim, strict=True))
     for each in asked:
-        [shown] = visit(REPORTS / "explore_claims.html", first, f"#q={each}")
-        assert unquote(each) in shown
+        [shown] = visit(REPORTS / "explore_claims.html", first, f"#statement={each}")
+        assert claim[unquote(each)] in shown
+
+
+@needs_pages
+def test_a_match_has_an_address(visit):
+    match = column(data_of(REPORTS / "explore_matches.html"), "match")[7]
+
+    def shown(page):
+        return page.inner_text("[role=status]"), page.locator("section.match").all_inner_texts()
+
+    status, [text] = visit(REPORTS / "explore_matches.html", shown, f"#match={match}")
+    assert status.startswith("1 of ") and match in text

@@ -2,7 +2,6 @@
 
 import shutil
 from itertools import product
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -32,7 +31,7 @@ def test_payoffs_and_seats_are_those_of_the_engine():
     paid = payoff_table(table).set_index(["game", "variant", "seat", "action", "others"]).payoff
     for game in games(NAMES):
         form = game.normal_form
-        for profile in product(form.options, repeat=form.seats) if form else ():
+        for profile in product(*form.action_sets) if form else ():
             keys = [
                 (game.name, game.variant, seat, own, " ".join(profile[:seat] + profile[seat + 1 :]))
                 for seat, own in enumerate(profile)
@@ -84,9 +83,3 @@ def test_a_row_that_names_other_code_is_not_run(tmp_path):
 def test_a_table_without_games_has_no_payoffs_and_no_seats():
     table = games_table([])
     assert payoff_table(table).empty and seat_table(table).empty and isinstance(table, pd.DataFrame)
-
-
-def test_the_documentation_says_what_every_column_of_games_means():
-    page = Path(ROOT / "docs/what-comes-out.md").read_text(encoding="utf-8")
-    rows = [f"| `{name}` | {meaning} |" for name, (_, meaning) in GAMES.items()]
-    assert "\n".join(["| column | what it is |", "|---|---|", *rows]) in page

@@ -47,6 +47,17 @@ def conf(tmp_path):
 # --- who meets whom
 
 
+def test_challenges_without_defenders_have_those_of_the_experiment():
+    challenge = {"games": ["chameleon/01-crowd"], "challengers": ["magic_selfish"]}
+    asked = {"name": "x", "repetitions": 1, "challenges": [challenge]}
+    assert refusal(asked).startswith("a challenge of x has no defenders: ")
+    (one,) = known(asked | {"defenders": ["magic_fair"]}).values()
+    (other,) = known(
+        asked | {"challenges": [challenge | {"defenders": ["magic_fair"]}], "defenders": ["uniform"]}
+    ).values()
+    assert one == other
+
+
 def test_everyone_meets_everyone_and_themselves():
     assert list(known(experiment(repetitions=1))) == [
         ("pd", "default", "grim", "grim", 0),
@@ -250,11 +261,37 @@ def test_an_unknown_game_is_named_and_the_nearest_offered():
     assert refusal(experiment(games=["dp_label"])) == "there is no game 'dp_label' in conf/game: did you mean pd_label?"
 
 
-def test_for_an_unlike_name_the_nearest_few_and_the_list_are_named():
+def test_for_an_unlike_name_none_is_suggested_and_the_list_is_named():
     said = refusal(experiment(games=["chess"]))
-    assert f"of {len(names('game'))} the nearest are " in said and said.endswith("(agon list games)")
-    assert "chameleon" in said and said.count(",") < FEW // 2
+    assert (
+        said.endswith(f"none of the {len(names('game'))} is like it (agon list games)") and "did you mean" not in said
+    )
     assert suggest("x", ["one", "two"]) == "there are one, two" and suggest("x", []) == "there are none"
+    many = [f"name{number}" for number in range(FEW + 3)]
+    assert suggest("x", many) == f"there are {', '.join(many[:FEW])} and 3 more"
+
+
+def test_of_a_setting_the_settings_of_its_part_are_near():
+    keys = ["budget.usd", "budget.calls", "experiment.name", "concurrency"]
+    assert suggest("budget.dollars", keys) == "there are budget.usd, budget.calls"
+    assert suggest("budget.call", keys) == suggest("budgets.calls", keys) == "did you mean budget.calls?"
+    assert suggest("call", keys) == "did you mean budget.calls?" and "none of" not in suggest("budget.x", keys, "all")
+
+
+def test_a_script_of_another_family_says_so():
+    why = (
+        "agent uniform cannot play public_goods: it is a script for games of matrix; `anything` draws any legal action"
+    )
+    assert refusal(experiment(games=["public_goods/01"], agents=["uniform"])).startswith(why)
+
+
+def test_a_game_with_the_name_of_another_file_is_noted(conf):
+    (conf / "game/mine.yaml").write_text("defaults: [pd, _self_]\nrounds: 3\n")
+    asked = experiment(games=["mine"], agents=["grim"])
+    (said,) = cautions(asked, conf)
+    files = [name for name in names("game") if name.startswith(("pd", "rps"))]
+    assert cautions(experiment(games=files, agents=["grim"])) == []
+    assert said.startswith("conf/game/mine.yaml and conf/game/pd.yaml are both called pd, variant default: ")
 
 
 @pytest.mark.parametrize(
@@ -615,7 +652,7 @@ def test_an_agent_that_cannot_weigh_the_actions_of_a_game_is_refused(ways, game,
 
 
 def test_a_stand_in_whose_script_cannot_play_a_game_is_refused():
-    why = "model standin cannot play public_goods: AttributeError: 'Number' object has no attribute 'options' "
+    why = "model standin cannot play public_goods: it is a script for games of matrix"
     assert refusal(pairing(*[["zs"]] * 3, games=["public_goods/01"], models=["standin"])).startswith(why)
 
 

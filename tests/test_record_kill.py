@@ -17,7 +17,7 @@ from patience import LONG, until
 from prepared import Command
 from project import FULL, KILLS, Project, moved, serving
 
-from agon.models.recording import Recording
+from agon.models.recording import FILE, Recording
 from agon.turns import read
 
 TIMES = KILLS or (50 if FULL else 3)
@@ -105,8 +105,8 @@ def test_ctrl_c_ends_in_one_line_and_keeps_all_that_was_answered(project):
 def test_under_any_provider_matches_end_and_calls_are_on_record(project):
     """What is countable: the server counts a request when it has read it, whatever it then does to it.
 
-    So dropped and unanswered ones count on both sides. Not on the server's would be calls given up before it has read
-    them; the limit of 3 s is far above what that takes.
+    So dropped and unanswered ones count on both sides. Calls that are given up before it has read them do not count there,
+    if the machine does so much else that this takes 3 s.
     """
     shares = {fault: 0.2 / len(FAULTS) for fault in FAULTS}
     with serving(faults=shares, after=0.01, latency=0.004, answer=moved) as server:
@@ -114,10 +114,12 @@ def test_under_any_provider_matches_end_and_calls_are_on_record(project):
         project.experiment("faults", DECISIONS // ROUNDS)
         out = done(project.run("record", "experiment=faults"))
     recording = Recording(project.recordings("faults"))
+    late = (project.recordings("faults") / FILE).read_text().count('"kind":"timeout"')
     print(f"{server.requests} calls, {sum(server.met.values())} faults, {len(recording)} exchanges, "
-          f"{recording.failures} failures, {len(recording.voids)} refused for good")  # fmt: skip
-    assert len(recording) + recording.failures == server.requests
-    assert int(re.search(r"([\d,]+) calls", out)[1].replace(",", "")) == server.requests
+          f"{recording.failures} failures ({late} late), {len(recording.voids)} refused for good")  # fmt: skip
+    calls = len(recording) + recording.failures
+    assert 0 <= calls - server.requests <= late
+    assert int(re.search(r"([\d,]+) calls", out)[1].replace(",", "")) == calls
     assert 0.15 < sum(server.met.values()) / server.requests < 0.25
     assert set(server.met) == set(FAULTS) or not FULL
     [turns] = turns_of("faults", project)

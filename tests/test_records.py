@@ -5,8 +5,10 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import duckdb
 import numpy as np
 import pandas as pd
+import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -380,12 +382,10 @@ def plain(path, source):
 
 
 def by_duckdb(path, source):
-    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: `pip install duckdb` tests with it")
     duckdb.sql(f"copy (select * from '{source}') to '{path}' (format parquet)")
 
 
 def by_polars(path, source):
-    polars = pytest.importorskip("polars", reason="Polars is not installed: `pip install polars` tests with it")
     polars.read_parquet(source).write_parquet(path)
 
 
@@ -408,7 +408,6 @@ def test_a_value_that_is_missing_is_named_with_its_file(tmp_path):
 
 
 def test_a_table_says_what_its_columns_mean_to_duckdb():
-    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: `pip install duckdb` tests with it")
     path = ROOT / "tests/smoke/scripted_turns.parquet"
     query = f"select decode(value) from parquet_kv_metadata('{path}') where decode(key) = '{MEANINGS}'"
     assert list(json.loads(duckdb.sql(query).fetchall()[0][0])) == list(COLUMNS)

@@ -26,6 +26,10 @@ CLAIMS = pd.DataFrame(
         "verdict": ["holds", "holds", "fails"],
         "verdict_section": ["holds", "undecided", "fails"],
         "why": "1 < 2",
+        "statement": ["more_x", "more_y", "more_z"],
+        "reason": [None, None, "few"],
+        "n": [20, None, None],
+        "unit": ["match", None, None],
     }
 )
 VARIANTS = pd.DataFrame(
@@ -35,9 +39,16 @@ VARIANTS = pd.DataFrame(
     }
 )  # fmt: skip
 FINDINGS = pd.DataFrame(
-    {"paper": "p", "question": ["Who?", "Why?"], "finding": ["Most do", "Few know"], "figure": ["one", "two"]}
+    {
+        "paper": "p",
+        "question": ["Who?", "Why?"],
+        "finding": ["Most do", "Few know"],
+        "figure": ["one", "two"],
+        "statements": ["x; <b>z</b>", "y"],
+    }
 )
 PAPERS = {"p": {"title": "A paper", "heads": ["7"]}}
+CITATION = {"authors": [{"name": "<script>"}], "version": "<script>", "license": "MIT", "message": "<script>"}
 HOSTILE = '<script>alert("x")</script>'
 
 
@@ -99,7 +110,7 @@ def test_a_card_says_who_plays_in_its_notebook(tmp_path):
     page = index.index(
         CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, of, {}, players={next(iter(of)).stem: "scripts <alone>"}
     )
-    assert "<strong>Why?</strong><br>" in page and "scripts &lt;alone&gt;" in page
+    assert '<a href="n.html">Why?</a><br>' in page and "scripts &lt;alone&gt;" in page
 
 
 def test_the_maker_of_a_figure_is_the_notebook_whose_stage_has_it():
@@ -115,11 +126,17 @@ def test_the_maker_of_a_figure_is_the_notebook_whose_stage_has_it():
 
 
 def test_hostile_titles_and_names_stay_text(tmp_path):
-    tables = [each.assign(paper=HOSTILE) for each in (CELLS, CLAIMS, VARIANTS, FINDINGS.assign(finding=HOSTILE))]
+    claims = CLAIMS.assign(claim=HOSTILE, statement=HOSTILE, reason=HOSTILE, unit=HOSTILE)
+    findings = FINDINGS.assign(finding=HOSTILE, statements=HOSTILE)
+    tables = [each.assign(paper=HOSTILE) for each in (CELLS, claims, VARIANTS, findings)]
+    figures, explorers = {"one": "n", HOSTILE: HOSTILE}, {"explore_claims.html": HOSTILE}
     page = index.index(
-        *tables, {HOSTILE: {"title": HOSTILE}}, notebook(tmp_path, f"{HOSTILE}?"), {"one": "n", HOSTILE: HOSTILE}
+        *tables, {HOSTILE: {"title": HOSTILE}}, notebook(tmp_path, f"{HOSTILE}?"), figures, explorers, citation=CITATION
     )
-    assert "<script" not in page and page.count("&lt;script&gt;") > 5
+    assert "<script" not in page and page.count("&lt;script&gt;") > 10
+    game = {"actions": [f"</script>{HOSTILE}"]}
+    page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, game=game)
+    assert page.count("<script") == 2 and page.count("</script") == 2
 
 
 def test_a_missing_table_is_named(tmp_path):
@@ -132,11 +149,25 @@ def test_the_page_begins_with_findings_and_their_weight(tmp_path):
     page = index.index(CELLS, claims, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {})
     shown = [
         page.index(text)
-        for text in ("A paper", "Who?", 'alt="Most do"', "abstract: 1 of 1 statements holds", "Few know")
+        for text in ("A paper", "Who?", 'alt="Most do"', "Few know", "In the abstract: 1 of 1 statement holds")
     ]
     assert shown == sorted(shown)
-    assert "introduction and conclusion: 1 of 1" in page and "details: 0 of 1 statements hold, 1 fails" in page
-    assert agreement.weighed(claims, {"p": ["7"]}).to_numpy().sum() == len(claims)
+    assert "In introduction and conclusion: 1 of 1" in page
+    assert "In the other sections: 0 of 1 statement hold, 1 fails" in page
+
+
+def test_a_finding_is_beside_what_the_paper_says(tmp_path):
+    page = index.index(
+        CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, {"explore_claims.html": "all"}
+    )
+    assert '<a href="explore_claims.html#statement=p.more_x">x</a>' in page and "n = 20 matches" in page
+    assert page.count('<a tabindex="-1" class="square ') == len(CLAIMS)
+
+
+def test_the_page_says_how_often_the_rule_errs(tmp_path):
+    rates = pd.DataFrame({"holds": [0.01, 0.02, 0.03], "fails": [0.02, 0.02, 0.08]})
+    page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, rates=rates)
+    assert "decided in 2.0 % of the studies (median over designs; at most 8.0 %" in page
 
 
 def test_the_page_names_what_does_not_agree(tmp_path):

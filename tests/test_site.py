@@ -82,3 +82,27 @@ def test_the_site_asks_no_other_server_for_anything():
     asked = re.compile(r"""<(?:script|img|link|iframe)\b[^>]*\b(?:src|href)=["'](?:https?:)?//""")
     for path in SITE.rglob("*.html"):
         assert not asked.search(path.read_text(encoding="utf-8")), path
+
+
+WIDTHS = (320, 390, 768, 1024, 1100, 1280, 1366, 1440, 1600, 1720, 1920)
+"""Pixels: phones, tablets, and the usual screens."""
+
+
+def widths(page):
+    """How much wider than the window the page is, at each width."""
+    wider = {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        wider[width] = page.evaluate("document.documentElement.scrollWidth") - width
+    return wider
+
+
+@pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no site yet: make site")
+@pytest.mark.parametrize("name", ["README", "docs/why", "docs/commands", "reports/counterfactual_findings"])
+def test_no_page_of_the_site_scrolls_sideways(name, visit):
+    assert visit(SITE / f"{name}.html", widths) == dict.fromkeys(WIDTHS, 0)
+
+
+@pytest.mark.skipif(not (ROOT / "reports/index.html").exists(), reason="no reports yet: make repro")
+def test_the_front_page_scrolls_nowhere_sideways(visit):
+    assert visit(ROOT / "reports/index.html", widths) == dict.fromkeys(WIDTHS, 0)

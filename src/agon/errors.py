@@ -1,7 +1,8 @@
 """Error messages: one line, which says what is wrong and what to do."""
 
+import difflib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 WORDS = {
@@ -44,10 +45,11 @@ class AgonError(Exception):
 def describe_fault(error: Exception, kind: Any = None) -> str:
     """An error of msgspec in words: where the value is, what it is, and what it must be.
 
-    `kind`: the type of the whole value. With it, the message lists the words that are allowed there.
+    `kind`: the type of the whole value. With it, the message names the words that are allowed there, or the nearest.
     """
     text, _, place = str(error).partition(" - at `")
-    place = place.rstrip("`").removeprefix("$").removeprefix(".")
+    is_key = place.startswith("key` in `")
+    place = place.removeprefix("key` in `").rstrip("`").removeprefix("$").removeprefix(".")
     if text.startswith(("Expected ", "Object ")):  # else it is what a class of ours says of itself
         text = re.sub(
             "`([^`]+)`", lambda match: " or ".join(WORDS.get(name, name) for name in match[1].split(" | ")), text
@@ -63,16 +65,34 @@ def describe_fault(error: Exception, kind: Any = None) -> str:
         text = re.sub("^Expected ", "it must be ", text)
         text = re.sub(r"^Object missing required field (.*)$", r"\1 is missing", text)
         text = re.sub(r"^Object contains unknown field (.*)$", r"there is no setting \1", text)
-    if kind is not None and text.startswith("Invalid enum value") and (values := list(_values(kind, place))):
-        text = re.sub("^Invalid enum value (.*)$", r"it is \1, and must be " + " or ".join(map(str, values)), text)
+    if kind is not None and (
+        unknown := re.fullmatch("there is no setting `?(.*?)`?|Invalid enum value '?(.*?)'?", text)
+    ):
+        text = _explain_unknown(unknown[1] or unknown[2] or "", text, _kinds(kind, place), is_key)
     return f"{place}: {text}" if place else text
 
 
-def _values(kind: Any, place: str) -> Iterator[object]:
-    """The words that are allowed at a place in values of a kind."""
-    from msgspec.inspect import DictType, ListType, LiteralType, StructType, Type, UnionType, VarTupleType, type_info
+def _explain_unknown(name: str, text: str, kinds: Iterable[Any], is_key: bool) -> str:
+    """The message for a word that is not allowed, with those that are. `text`: the message without them."""
+    from msgspec.inspect import DictType, LiteralType, StructType
 
-    def members(types: Iterable[Type]) -> Iterator[Type]:
+    if text.startswith("there is no setting"):
+        words = [field.encode_name for kind in kinds if isinstance(kind, StructType) for field in kind.fields]
+    else:
+        kinds = [kind.key_type for kind in kinds if isinstance(kind, DictType)] if is_key else kinds
+        words = [str(value) for kind in kinds if isinstance(kind, LiteralType) for value in kind.values]
+        said = text.removeprefix("Invalid enum value ")
+        if words:
+            text = f"{'a name' if is_key else 'it'} is {said}, and must be {' or '.join(words)}"
+    near = difflib.get_close_matches(name, words, 1)
+    return f"{text}: did you mean {near[0]}?" if near else text
+
+
+def _kinds(kind: Any, place: str) -> list[Any]:
+    """The types that are allowed at a place in values of a kind."""
+    from msgspec.inspect import DictType, ListType, StructType, Type, UnionType, VarTupleType, type_info
+
+    def members(types: Iterable[Type]) -> Iterable[Type]:
         for type_ in types:
             yield from members(type_.types) if isinstance(type_, UnionType) else [type_]
 
@@ -87,4 +107,4 @@ def _values(kind: Any, place: str) -> Iterator[object]:
             elif isinstance(type_, DictType):
                 inner.append(type_.value_type)
         kinds = list(members(inner))
-    yield from (value for type_ in kinds if isinstance(type_, LiteralType) for value in type_.values)
+    return kinds

@@ -102,6 +102,13 @@ def _offers(module: ModuleType) -> bool:
     return hasattr(module, "METRICS") and hasattr(module, "measured")
 
 
+def require_metrics(metrics: Sequence[str]) -> None:
+    """Raises AgonError for a metric that does not exist."""
+    names = [metric.name for metric in all_metrics()]
+    if unknown := [name for name in metrics if name not in names]:
+        raise AgonError(f"there is no metric {unknown[0]!r}: {suggest(unknown[0], names, 'agon list metrics')}")
+
+
 def scores(
     turns: pd.DataFrame, games: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | None = None
 ) -> pd.DataFrame:
@@ -110,9 +117,7 @@ def scores(
     `games`: the games of the turns (agon.turns.read_games). `seats`: those that need values; None: all.
     Raises AgonError for a metric that does not exist, or that no match has.
     """
-    names = [metric.name for metric in all_metrics()]
-    if unknown := [seat_rows for seat_rows in metrics if seat_rows not in names]:
-        raise AgonError(f"there is no metric {unknown[0]!r}: {suggest(unknown[0], names, 'agon list metrics')}")
+    require_metrics(metrics)
     turns = with_all(turns)
     seat_rows = turns[["match", "seat"]].drop_duplicates().astype({"match": "str"})
     table = pd.DataFrame(index=pd.MultiIndex.from_frame(seat_rows.sort_values(["match", "seat"])))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from collections.abc import Mapping as Values
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from importlib.metadata import version
@@ -15,8 +16,10 @@ import pandas as pd
 
 from agon.errors import AgonError, count
 from agon_audit.checks import CHECKS, KEPT, NO_CHANCE, Case, Found, match_hashes, skip
-from agon_audit.formats import find_files, read_files
-from agon_audit.mapping import Mapping, Rules
+from agon_audit.formats import READERS, find_files
+from agon_audit.formats.tables import reading
+from agon_audit.guess import MANY, longer_key
+from agon_audit.mapping import TABLES, Mapping, Rules
 from agon_audit.own import OwnMatches, rules_of
 from agon_audit.printed import WRONG, Decision, decide_all
 from agon_audit.rules import Judge, Payment, Table, openspiel_rules, read_rules
@@ -99,16 +102,12 @@ class Audit:
 
 def audit(folder: Path, mapping: Mapping, base: Path, numbers: pd.DataFrame | None = None) -> Audit:
     """Audits all files of a folder. `base`: the folder in which files of rules lie; `numbers`: see agon_audit.printed. Raises AgonError."""
-    paths, left_out = find_files(folder, mapping)
-    names = {path: str(path.relative_to(folder)) if path != folder else path.name for path in paths}
-    files = {names[path]: {"bytes": path.stat().st_size, "sha256": _digest(path)} for path in paths}
     judges = _Judges(mapping, base, folder)
-    result = Audit(
-        folder.resolve().name, files, [str(path.relative_to(folder)) for path in left_out], mapping, judges.used
-    )
+    result = Audit(folder.resolve().name, {}, [], mapping, judges.used)
     transcripts, conditions, kept = dict[int, str](), dict[str, int](), list[pd.DataFrame]()
-    for raw in _batches(read_files(paths, folder, mapping)):
+    for raw in _batches(_read(folder, result)):
         games = tidy(raw, mapping)
+        _require_long_key(games, folder)
         payment, rounds, has_table = judges.apply(games)
         case = Case(games, payment, rounds, has_table, judges.words, transcripts)
         for check in CHECKS:
@@ -119,10 +118,22 @@ def audit(folder: Path, mapping: Mapping, base: Path, numbers: pd.DataFrame | No
         if numbers is not None:
             kept.append(games.rows.assign(paid=payment.paid, score=games.score))
     result.skipped = [*judges.skipped, *_unused(mapping, conditions)]
-    result.found |= {"files": _same_files(files), "conditions": _same_conditions(conditions, mapping)}
+    result.found |= {"files": _same_files(result.files), "conditions": _same_conditions(conditions, mapping)}
     if numbers is not None:
         result.numbers = decide_all(numbers, pd.concat(kept, ignore_index=True))
     return result
+
+
+def _read(folder: Path, result: Audit) -> Iterator[pd.DataFrame]:
+    """The rows of each file, with its name, which are noted in the result. Raises AgonError."""
+    for name, path in find_files(folder, result.mapping.files, result.mapping.format):
+        if path is None:
+            result.left_out.append(name)
+            continue
+        result.files[name] = {"bytes": path.stat().st_size, "sha256": _digest(path)}
+        with reading(name):
+            rows = READERS[result.mapping.format](path, result.mapping)
+        yield rows.assign(file=name)
 
 
 def _batches(tables: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
@@ -141,6 +152,23 @@ def _batches(tables: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         yield pd.concat(waiting, ignore_index=True)
     if not any_rows:
         raise AgonError("no file has a row: see files and rows of the mapping")
+
+
+def _require_long_key(games: Games, folder: Path) -> None:
+    """Raises AgonError where the columns of `match` name several matches at once: nothing else would be right then."""
+    rows, mapping = games.rows, games.mapping
+    twice = rows.duplicated(["match", "round", "seat"])
+    if mapping.format not in TABLES or twice.sum() <= MANY * len(rows):
+        return
+    file = rows.file[twice].mode()[0]
+    files, longer = find_files(folder, mapping.files, mapping.format), list[str]()
+    with suppress(AgonError):  # the rounds that are there twice are then found as differences
+        longer = next((longer_key(path, mapping) for name, path in files if path and name == file), [])
+    if longer:
+        raise AgonError(
+            f"match is {mapping.match}, and {twice.sum():,} of {len(rows):,} rows repeat a round of their match; "
+            f"in {file} none does with match: [{', '.join(longer)}]; see whether these name a match"
+        )
 
 
 class _Judges:

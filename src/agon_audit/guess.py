@@ -3,16 +3,22 @@
 import csv
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet
+from msgspec.structs import replace
 
 from agon.errors import AgonError
-from agon.turns import is_games
-from agon_audit.formats import ENDINGS
-from agon_audit.formats.tables import load_json, reading, require_size, rows_in
+from agon_audit.formats import ENDINGS, READERS, find_files
+from agon_audit.formats.tables import columns_of, load_json, reading, require_size, rows_in
+from agon_audit.mapping import Mapping, as_mapping
 
+LOOKED = 200_000
+"""So many rows of a file are looked at for what names a match."""
+MANY = 0.25
+"""Where a larger share of rows repeats a round, the columns that name a match are too few."""
 SMALL = 2**26
 """JSON of more bytes is not looked into."""
 NAMES = {
@@ -38,30 +44,72 @@ NEEDED = "match", "round", "action", "points"
 
 def guess(folder: Path) -> tuple[dict[str, Any], list[str]]:
     """The fields of a mapping, and what is unsure. Raises AgonError where no file is of a known format."""
-    paths = sorted(path for path in (folder.rglob("*") if folder.is_dir() else [folder]) if path.is_file())
-    endings = {ending for group in ENDINGS.values() for ending in group}
-    known = [
-        path
-        for path in paths
-        if path.suffix.lower() in endings and not path.name.startswith(".") and not is_games(path)
-    ]
-    if not known:
-        raise AgonError(f"{folder} holds no file that ends in {', '.join(sorted(endings))}")
-    with reading(known[0].name):
-        format_, columns, rows = _look_into(known[0])
-    unsure = [f"only {known[0].name} was looked into, of {len(known):,} files"] if len(known) > 1 else []
-    fields: dict[str, Any] = {
-        "format": format_,
-        "files": f"**/*{known[0].suffix}" if folder.is_dir() else known[0].name,
-    }
+    files = find_files(folder, "**/*")
+    name, path = next((name, path) for name, path in files if path is not None)
+    with reading(name):
+        format_, columns, rows = _look_into(path)
+    fields, unsure = dict[str, Any](format=format_), list[str]()
+    if folder.is_dir():
+        fields["files"] = f"**/*{path.suffix}"
     if rows:
         fields["rows"] = rows
     if columns:
         _fill(fields, columns, unsure)
+        with reading(name):
+            _lengthen(fields, path, columns, unsure)
         unsure.append(
             "rules: write actions and payoff, or the name or file of a game; without rules no payoff is computed"
         )
+    if any(place is not None for _, place in files):
+        unsure.append(f"only {name} was looked into, and the other files may differ")
     return fields, unsure
+
+
+def _lengthen(fields: dict[str, Any], path: Path, columns: list[str], unsure: list[str]) -> None:
+    """Adds columns to the match where it has rounds twice."""
+    try:
+        mapping = as_mapping(fields, "the guess")
+    except AgonError:  # the lines that are unsure say what is missing
+        return
+    if longer := longer_key(path, mapping, columns):
+        before = ", ".join(fields.get("match", [])) or "the file"
+        fields["match"] = longer
+        unsure[:] = [text for text in unsure if not text.startswith("match: ")]
+        unsure.append(f"match: {before} has rounds twice, and {', '.join(longer)} together have not")
+
+
+def longer_key(path: Path, mapping: Mapping, columns: Sequence[str] = ()) -> list[str]:
+    """Columns that name a match where those of the mapping name several; empty where they suffice, or where none are found.
+
+    Columns are added one by one, each time the one that leaves the fewest rounds twice. One that would break matches apart,
+    such as a time, is left out. `columns`: those of the file, which is looked into without them. Raises AgonError and UNFIT.
+    """
+    columns = columns or _look_into(path)[1]
+    place = [mapping.round, *([mapping.seat] if mapping.seat else [])]
+    if not (mapping.round and {*columns_of(mapping)} <= {*columns}):
+        return []
+    per_seat = {name: value for name, value in mapping.per_seat.items() if name != "player" or mapping.seat}
+    measured = {*place, mapping.order, *mapping.options}
+    measured |= {name for value in per_seat.values() for name in ([value] if isinstance(value, str) else value)}
+    table = READERS[mapping.format](path, replace(mapping, match=list(columns))).head(LOOKED)
+    fullest = table.groupby(place, dropna=False).ngroups
+
+    def repeated(key: list[str]) -> int:
+        return int(table.duplicated([*key, *place]).sum())
+
+    def keeps_matches(key: list[str]) -> bool:
+        return bool(len(table[key].drop_duplicates()) * fullest <= 2 * len(table))
+
+    key = list(mapping.match)
+    if repeated(key) <= MANY * len(table):
+        return []
+    further = [name for name in columns if name not in measured and name not in key]
+    while further and repeated(key):
+        best = min(further, key=lambda name: repeated([*key, name]))
+        further.remove(best)
+        if repeated([*key, best]) < repeated(key) and keeps_matches([*key, best]):
+            key.append(best)
+    return [] if repeated(key) else key
 
 
 def _look_into(path: Path) -> tuple[str, list[str], str]:

@@ -11,6 +11,9 @@ from agon.turns import games_path, read, read_games
 from agon_audit.rules import Judge, Payment, form_rules
 from agon_audit.turns import Games
 
+NAMES = ["game", "variant", "rules"]
+"""The columns of turns that name a game in the table beside them."""
+
 
 class OwnMatches:
     """Turns of any game of agon, replayed by its engine."""
@@ -27,11 +30,17 @@ class OwnMatches:
 
     def apply(self, games: Games, rows: pd.DataFrame) -> Payment:
         """Replays every match. A match that fits has paid what is recorded."""
-        payment = Payment.unknown(len(rows))
+        payment, known = Payment.unknown(len(rows)), set(zip(*(self.games[name] for name in NAMES), strict=True))
         for name, match in rows.groupby("match", observed=True, sort=False):
             places = rows.index.get_indexer(match.index)
+            turns = self._turns[str(name).rpartition(" ")[2]].reset_index(drop=True)
+            if tuple(turns.loc[0, NAMES]) not in known:
+                payment.skipped = [
+                    "the games beside the turns do not have this game, so its matches cannot be replayed"
+                ]
+                continue
             try:
-                replay_match(self._turns[str(name).rpartition(" ")[2]].reset_index(drop=True), self.games)
+                replay_match(turns, self.games)
             except AgonError as error:
                 payment.faults[int(places[0])] = str(error)
             else:

@@ -16,12 +16,14 @@ import pandas as pd
 from scipy import stats
 
 from agon.errors import AgonError, visible
+from agon.metrics.interval import proportion_interval
+from agon.metrics.record_sets import BLOCK, LOOKS, SURE, required_share, within_cells
 from agon.paths import display_path
 
 COLUMNS = "where", "value", "kind", "how", "n", "unit"
-"""where: place in the text; value: as printed; kind: one of KINDS; how: an expression over `turns`; n: number of values in a mean or
-share; unit: the step of a single value, 1 unless given."""
-KINDS = "number", "mean", "share", "percent", "test"
+"""where: place in the text; value: as printed; kind: one of KINDS; how: an expression over `turns`, true or false for a
+statement; n: number of values in a mean or share; unit: the step of a single value, 1 unless given."""
+KINDS = "number", "mean", "share", "percent", "test", "interval", "statement"
 AGREES, CUT, DIFFERS, IMPOSSIBLE, UNDECIDED = (
     "agrees",
     "agrees if it was cut off, not rounded",
@@ -29,7 +31,9 @@ AGREES, CUT, DIFFERS, IMPOSSIBLE, UNDECIDED = (
     "impossible",
     "cannot be checked",
 )
-WRONG = DIFFERS, IMPOSSIBLE
+HOLDS, FAILS, OPEN = "holds", "fails", "undecided"
+"""Verdicts on statements."""
+WRONG = DIFFERS, IMPOSSIBLE, FAILS
 
 
 class Decision(NamedTuple):
@@ -66,8 +70,10 @@ def _decide(row: Any, turns: pd.DataFrame) -> Decision:
     def decision(verdict: str, why: str, recomputed: float = np.nan) -> Decision:
         return Decision(row.where, row.value, recomputed, verdict, why)
 
-    if row.kind == "test":
-        return decision(*decide_test(row.value))
+    if row.kind in ("test", "interval"):
+        return decision(*(decide_test if row.kind == "test" else decide_interval)(row.value))
+    if row.kind == "statement":
+        return decision(*decide_statement(row.how, turns))
     printed = _printed(row.value)
     if printed is None:
         return decision(UNDECIDED, "it is no number")
@@ -85,12 +91,59 @@ def _decide(row: Any, turns: pd.DataFrame) -> Decision:
             else decision(UNDECIDED, "how and n are empty")
         )
     try:
-        value = float(eval(row.how, {"turns": turns, "np": np, "pd": pd}))
+        value = float(_run(row.how, turns))
     except Exception as error:  # an expression of the user may raise anything
-        return decision(UNDECIDED, f"{row.how}: {type(error).__name__}: {str(error).partition(chr(10))[0][:100]}")
+        return decision(UNDECIDED, _fault(row.how, error))
     if not isfinite(value):
         return decision(UNDECIDED, "the expression gives no number", value)
     return decision(*compare(printed, value * (100 if row.kind == "percent" else 1)), value)
+
+
+def _run(how: str, turns: pd.DataFrame) -> Any:
+    """The value of an expression of the user."""
+    return eval(how, {"turns": turns, "np": np, "pd": pd})
+
+
+def _fault(how: str, error: Exception) -> str:
+    return f"{how}: {type(error).__name__}: {str(error).partition(chr(10))[0][:100]}"
+
+
+def decide_statement(how: str, turns: pd.DataFrame) -> tuple[str, str]:
+    """Whether an expression that is true or false (or a table of these) is so in nearly all record sets, as in docs/statements-rule.md.
+
+    Matches are drawn within their cell: those with the same condition and players. In a record set `match` is a number.
+    """
+    players = ["seat", "player"] if "player" in turns else ["seat"]
+    units = turns.drop_duplicates(["match", "seat"]).astype({"match": "str"}).set_index("match")
+    names = (
+        units[["condition", *players]].astype("str").agg("/".join, axis=1).groupby("match", sort=False).agg("/".join)
+    )
+    cells, unit = pd.factorize(names)[0], names.index.get_indexer(turns.match.astype("str"))
+    free, agreeing, draws = len(cells) - len(set(cells)), 0, 0
+    try:
+        holds = bool(np.all(_run(how, turns)))
+        if not free:
+            return (
+                UNDECIDED,
+                f"it is {holds} of these rows, but no two matches are alike, so nothing says how much they vary",
+            )
+        required = required_share(free)
+        for block in range(LOOKS[-1]):
+            for weights in within_cells(cells, block):
+                times = weights[unit]
+                copy = np.arange(times.sum()) - np.repeat(times.cumsum() - times, times)
+                rows = np.repeat(np.arange(len(turns)), times)
+                drawn = turns.take(rows).assign(match=unit[rows] + copy * len(cells)).reset_index(drop=True)
+                agreeing += bool(np.all(_run(how, drawn))) == holds
+            draws += BLOCK
+            if block + 1 in LOOKS:
+                low, high = proportion_interval(agreeing, draws, SURE)
+                if not low <= required <= high:
+                    break
+    except Exception as error:  # an expression of the user may raise anything
+        return UNDECIDED, _fault(how, error)
+    why = f"it is {holds} of these rows and of {agreeing / draws:.1%} of {draws} record sets; {required:.1%} are needed"
+    return (OPEN if agreeing < required * draws else HOLDS if holds else FAILS), why
 
 
 def _printed(text: str) -> Decimal | None:
@@ -179,3 +232,83 @@ def _p_values(name: str, degrees: list[float], ends: tuple[float, float]) -> Ite
             yield 2 * stats.t.sf(bounded * (degrees[0] / (1 - bounded**2)) ** 0.5, degrees[0])
         else:
             yield stats.chi2.sf(value, degrees[0])
+
+
+NUMBER = r"[-\u2212]?[\d.]+"
+ESTIMATE = re.compile(rf"\b(?P<name>M|mean|share|SD|SE|n)\s*=\s*(?P<value>{NUMBER})(?P<percent>%?)", re.IGNORECASE)
+INTERVAL = re.compile(
+    rf"(?P<level>\d+(?:\.\d+)?)\s?%\s*CI\s*[:=]?\s*[\[(]\s*(?P<low>{NUMBER})%?\s*(?:[,;\u2013]|to)\s*(?P<high>{NUMBER})%?\s*[\])]"
+)
+"""Together an interval as printed: `M = 3.25, SD = 1.10, n = 40, 95% CI [2.90, 3.60]` or `share = 62%, n = 50, 95% CI [47, 75]`."""
+OF_SHARES: dict[str, Any] = {"Clopper and Pearson": "exact", "Wilson": "wilson", "Wilson, corrected": "wilsoncc"}
+"""Whose interval of a share -> its name in scipy."""
+Range = tuple[float, float]
+"""The least and the largest value that a printed number may stand for."""
+
+
+def decide_interval(text: str) -> tuple[str, str]:
+    """Whether a printed interval fits the printed mean and spread, or share and number of values, rounding considered."""
+    found = INTERVAL.search(text)
+    estimates = {match["name"].lower().replace("mean", "m"): match for match in ESTIMATE.finditer(text)}
+    scale = 100 if "share" in estimates and estimates["share"]["percent"] else 1
+    texts = {name: match["value"] for name, match in estimates.items()} | (found.groupdict() if found else {})
+    values = {name: _range(value, scale if name in ("share", "low", "high") else 1) for name, value in texts.items()}
+    level, n = (sum(values.get(name, (np.nan, np.nan))) / 2 for name in ("level", "n"))
+    centre = values.get("share") or values.get("m")
+    if centre is None or not 0 < level < 100 or np.isnan([*values.values()]).any():
+        return UNDECIDED, "it is no interval in the form `M = 3.25, SD = 1.10, n = 40, 95% CI [2.90, 3.60]`"
+    low, high = values["low"], values["high"]
+    if centre[1] < low[0] or centre[0] > high[1]:
+        return DIFFERS, "the mean lies outside of the interval"
+    if "share" in values:
+        ways = _intervals_of_share(centre, n, level / 100)
+        missing = f"no share of {n:g} values is printed so" if n >= 1 else ""
+    else:
+        spread = values.get("sd", (np.nan, np.nan))
+        ways = _intervals_of_mean(centre, values.get("se") or (spread[0] / n**0.5, spread[1] / n**0.5), n, level / 100)
+        missing = ""
+    for name, ends in ways.items():
+        if _overlap(ends[0], low) and _overlap(ends[1], high):
+            return AGREES, f"an interval of {name}"
+    for name, ends in ways.items():
+        if not np.isnan(ends).any():
+            ends_of_first = " to ".join(f"{sum(end) / 2 * scale:.4g}" for end in ends)
+            return DIFFERS, f"the interval of {name} is {ends_of_first}"
+    return (IMPOSSIBLE, missing) if missing else (UNDECIDED, "n is missing, and for a mean SD or SE")
+
+
+def _range(text: str, scale: int) -> Range:
+    """What a printed number may stand for; NaN for what is none."""
+    number = _printed(text)
+    if number is None:
+        return np.nan, np.nan
+    half = _step(number) * (0.5 + 1e-6)
+    return (float(number) - half) / scale, (float(number) + half) / scale
+
+
+def _overlap(first: Range, second: Range) -> bool:
+    return first[0] <= second[1] and second[0] <= first[1]
+
+
+def _intervals_of_mean(mean: Range, error: Range, n: float, level: float) -> dict[str, tuple[Range, Range]]:
+    """Whose interval -> the ranges of its ends, by a standard error."""
+    quantiles = {"Student's t": stats.t.isf((1 - level) / 2, n - 1) if n > 1 else np.nan}
+    quantiles["the normal distribution"] = stats.norm.isf((1 - level) / 2)
+    return {
+        name: ((mean[0] - q * error[1], mean[1] - q * error[0]), (mean[0] + q * error[0], mean[1] + q * error[1]))
+        for name, q in quantiles.items()
+    }
+
+
+def _intervals_of_share(share: Range, n: float, level: float) -> dict[str, tuple[Range, Range]]:
+    """Whose interval -> the ranges of its ends, over all counts that are printed as this share; none where no count is."""
+    if not n >= 1 or (first := ceil(max(share[0], 0) * n)) > (last := floor(min(share[1], 1) * n)):
+        return {}
+    ways = {}
+    for name, method in OF_SHARES.items():
+        few, many = (stats.binomtest(k, round(n)).proportion_ci(level, method) for k in (first, last))
+        ways[name] = (few.low, many.low), (few.high, many.high)
+    half = [stats.norm.isf((1 - level) / 2) * (k / n * (1 - k / n) / n) ** 0.5 for k in (first, last)]
+    few, many = first / n, last / n
+    ways["the normal distribution"] = (few - half[0], many - half[1]), (few + half[0], many + half[1])
+    return ways

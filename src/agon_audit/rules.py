@@ -326,7 +326,7 @@ def conf_rules(rules: Rules) -> Table:
 
 def form_rules(form: Any, source: str, rounds: int | None, void: float | None) -> Table:
     """The rules of a game in normal form (agon.games.base.NormalForm)."""
-    return Table(source, [list(form.options)] * form.seats, np.array(form.payoff, dtype=np.float64), rounds, void)
+    return Table(source, [*map(list, form.action_sets)], np.array(form.payoff, dtype=np.float64), rounds, void)
 
 
 def _gambit_rules(path: Path, rules: Rules) -> Judge:

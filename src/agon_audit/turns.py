@@ -53,6 +53,12 @@ class Games:
         return ~self.rows.duplicated(["match", "seat"]).to_numpy()
 
     @cached_property
+    def whole(self) -> np.ndarray:
+        """Whether a row's round has all seats that its match has."""
+        seats = [self.rows.groupby(keys, observed=True).seat.transform("nunique") for keys in ("match", self.group)]
+        return (seats[0] == seats[1]).to_numpy()
+
+    @cached_property
     def place(self) -> np.ndarray:
         """The number of each row's action: its option of the row, or else its word. -1 without an action."""
         place = self.rows.action.cat.codes.to_numpy().astype(np.int64)

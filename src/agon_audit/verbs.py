@@ -11,7 +11,7 @@ from agon.cli.places import own_folder
 from agon.errors import AgonError, visible
 from agon.paths import display_path, in_project, read_text_file, write_file
 
-OUTPUTS = "audit.html", "verdict.json", "found.csv"
+OUTPUTS = "verdict.json", "audit.html", "found.csv"
 OWN_MAPPING = "audit.yaml"
 """The mapping of a folder, where none is named."""
 
@@ -22,7 +22,7 @@ class CannotAudit(click.ClickException):
     exit_code = 2
 
 
-@click.command()
+@click.command(cls=options.Anywhere)
 @click.argument("folder")
 @click.argument("mapping", required=False)
 @click.option("--guess", is_flag=True, help="Writes a first MAPPING, and says what is unsure.")
@@ -108,21 +108,21 @@ def _audit(
             click.echo(visible(f"{number.where}: {number.value} {number.verdict}: {number.why}"))
     for reason in result.skipped:
         click.echo(visible(f"not checked: {reason}"))
-    _write(place, page(result), json.dumps(verdict, indent=1, ensure_ascii=False) + "\n", result.found)
-    click.echo(f"{display_path(place / OUTPUTS[0])}: {summary(result)}")
+    _write(place, page(result), json.dumps(verdict, indent=1, ensure_ascii=False) + "\n", result.found, force)
+    click.echo(f"{display_path(place / 'audit.html')}: {summary(result)}")
     return 1 if result.differences else 0
 
 
-def _write(place: Path, html: str, verdict: str, found: dict[str, Any]) -> None:
-    """Writes the outputs of an audit, over those of an earlier one."""
+def _write(place: Path, html: str, verdict: str, found: dict[str, Any], force: bool) -> None:
+    """Writes the outputs of an audit. Raises AgonError where those of another one are there, unless `force`."""
     import pandas as pd
 
-    from agon.turns import no_formula, write_table
+    from agon.turns import no_formula
     from agon_audit.turns import PLACE
 
-    write_file(place / "audit.html", html, force=True)
-    write_file(place / "verdict.json", verdict, force=True)
     rows = [outcome.rows.assign(check=name) for name, outcome in found.items() if len(outcome.rows)]
     table = pd.concat(rows) if rows else pd.DataFrame(columns=[*PLACE, "what", "check"])
     texts = {name: table[name].astype("str").map(no_formula) for name in ("file", "match", "what")}
-    write_table(table.assign(**texts), place / "found.csv")
+    table = table.assign(**texts).to_csv(index=False, lineterminator="\n")
+    for name, text in zip(OUTPUTS, (verdict, html, table), strict=True):
+        write_file(place / name, text, force)

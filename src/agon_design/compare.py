@@ -19,7 +19,7 @@ from agon.turns import cut_off, partial, replaced
 from agon_design.differences import Difference, by_stratum, difference
 from agon_design.prereg import condition_now
 from agon_design.strengths import Strengths, strengths
-from agon_design.units import OF_SEAT, in_both, silent_matches, units_of
+from agon_design.units import OF_SEAT, in_both, require_columns, silent_matches, units_of
 from agon_design.words import (
     explain_condition,
     explain_fixed,
@@ -219,8 +219,7 @@ def rate(
     turns = with_all(turns)
     if wrong := [name for name in by if name in ("match", metric)]:
         raise AgonError(f"by={wrong[0]} names no player: it tells apart what is compared (usual: agent,model)")
-    if unknown := [name for name in by if name not in turns]:
-        raise AgonError(f"turns have no column {unknown[0]!r}: {suggest(unknown[0], [*map(str, turns)])}")
+    require_columns(by, [*map(str, turns)])
     seats = turns.drop_duplicates(["match", "seat"])[list(dict.fromkeys(["match", "seat", *by]))].astype(
         {"match": "str"}
     )

@@ -18,6 +18,15 @@ USUAL = ["match", "game", "variant", "seat", "role", "agent", "model"]
 OF_SEAT = ["game", "variant", "seat", "role", "agent", "model", "opponent", "opponent_model"]
 """The usual columns of a stratum."""
 
+OPPONENTS = ["opponent", "opponent_model"]
+"""Columns that comparisons have beside those of turns."""
+
+
+def require_columns(names: Sequence[str], columns: Sequence[str]) -> None:
+    """Raises AgonError for a name that no column has."""
+    if unknown := [name for name in names if name not in columns]:
+        raise AgonError(f"turns have no column {unknown[0]!r}: {suggest(unknown[0], columns)}")
+
 
 def units_of(
     turns: pd.DataFrame, games: pd.DataFrame, column: str, strata: Sequence[str], choices: Collection[str]
@@ -27,10 +36,8 @@ def units_of(
     `beside`: the other conditions at the table. `column`: the column of conditions. `choices`: the conditions; none: all.
     All values are texts. Raises AgonError for a column that does not exist, or that has several values for a seat of a match.
     """
-    opponents = ["opponent", "opponent_model"]
-    columns = [name for name in dict.fromkeys([*USUAL, column, *strata]) if name not in opponents]
-    if unknown := [name for name in columns if name not in turns]:
-        raise AgonError(f"turns have no column {unknown[0]!r}: {suggest(unknown[0], [*map(str, turns), *opponents])}")
+    columns = [name for name in dict.fromkeys([*USUAL, column, *strata]) if name not in OPPONENTS]
+    require_columns(columns, [*map(str, turns), *OPPONENTS])
     for name in [name for name in columns if name not in USUAL]:
         if turns.groupby(["match", "seat"], observed=True)[name].nunique(dropna=False).max() > 1:
             raise AgonError(f"{name} has several values for one seat of a match: conditions and strata have one")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agon.conf import id_name, suggest
+from agon.conf import id_name
 from agon.errors import AgonError
 from agon.games.tables import games_table
 from agon.models import Halted, Model
@@ -25,7 +25,7 @@ from agon.play import Trajectory, play_at_once
 from agon.play import turns_table as turns_of
 from agon.record import record
 from agon.record.estimate import estimates
-from agon.scores import all_metrics, scores
+from agon.scores import require_metrics, scores
 from agon_design.power import sides
 from agon_design.prereg import Until, condition_now
 from agon_design.sequential import decide_sign, interval
@@ -67,8 +67,7 @@ def conditions(until: Until) -> tuple[str, str]:
 
 def blocks(matches: Sequence[Match], until: Until) -> list[Block]:
     """Blocks in their order, up to the first whose cell has no more matches. Raises AgonError for a question without an answer."""
-    if until.metric not in (names := [item.name for item in all_metrics()]):
-        raise AgonError(f"there is no metric {until.metric!r}: {suggest(until.metric, names, 'agon list metrics')}")
+    require_metrics([until.metric])
     column, (first, second) = until.by.partition(":")[0], conditions(until)
     asking = any(seat.model for match in matches for seat in match.seats)
     cells: dict[tuple[str, ...], dict[str, list[Side]]] = {}

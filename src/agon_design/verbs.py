@@ -11,7 +11,7 @@ import click
 
 from agon.cli import options
 from agon.cli.job import Job
-from agon.cli.places import Settings, outside_data, own_folder, transcript_of
+from agon.cli.places import Settings, note_outside, outside_data, own_folder, transcript_of
 from agon.cli.words import say_columns
 from agon.errors import AgonError, count, visible
 from agon.paths import display_path, in_project
@@ -75,13 +75,7 @@ def compare(
 
     Difference with interval, effect size, permutation test, and the matches that it takes: docs/how-to/compare-conditions.md.
     """
-    import pandas as pd
-
     from agon.conf import configuration
-    from agon.report.sources import answer_sources, explain_sources
-    from agon.turns import read, read_games, write_table
-    from agon_design.compare import compare as compared
-    from agon_design.registered import check_comparison, exclude
 
     if experiment and turns:
         raise AgonError("--experiment and --turns both say what to compare: write one of them")
@@ -90,6 +84,16 @@ def compare(
         turns = transcript_of(experiment)
     paths = [Path(item) for item in turns.split(",")]
     folder = own_folder(out, (), force) if out else None
+    keys = [item for item in (within or "").split(",") if item]
+    _require_names(metric.split(","), [by.partition(":")[0], *keys], paths)
+
+    import pandas as pd
+
+    from agon.report.sources import answer_sources, explain_sources
+    from agon.turns import read, read_games, write_table
+    from agon_design.compare import compare as compared
+    from agon_design.registered import check_comparison, exclude
+
     tables = [read(path) for path in paths]
     for (one, first), (other, second) in combinations(zip(paths, tables, strict=True), 2):
         if both := set(first.match) & set(second.match):
@@ -97,7 +101,6 @@ def compare(
                 f"{display_path(one)} and {display_path(other)} hold the same match, {min(both)} ({len(both):,} such): take each once"
             )
     table = pd.concat([item.assign(file=name) for name, item in zip(_short_names(paths), tables, strict=True)])
-    keys = [item for item in (within or "").split(",") if item]
     analysed, left_out = exclude(table)
     if analysed.empty and left_out:
         raise AgonError(f"no match is left to compare: {'; '.join(left_out)}")
@@ -115,6 +118,17 @@ def compare(
         for place, row in enumerate(comparison.pairs.itertuples()):
             save(comparison.figure(place), folder / re.sub(r"[^\w.-]+", "-", f"{row.metric}_{row.first}_{row.second}"))
         click.echo(f"{display_path(folder)}: {count(3, 'table')}, and {count(len(comparison.pairs), 'figure')}")
+
+
+def _require_names(metrics: Sequence[str], columns: Sequence[str], paths: Sequence[Path]) -> None:
+    """Raises AgonError for a metric, column or file that does not exist, before anything large is read."""
+    from agon.scores import require_metrics
+    from agon.turns import column_names
+    from agon_design.units import OPPONENTS, require_columns
+
+    known = [name for path in paths for name in column_names(path)]
+    require_columns(columns, list(dict.fromkeys([*known, *OPPONENTS, "file"])))
+    require_metrics(metrics)
 
 
 def _short_names(paths: Sequence[Path]) -> list[str]:
@@ -143,9 +157,6 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
 
     Strengths by Davidson's model of ties, with intervals and ranks: docs/how-to/rate-many-players.md.
     """
-    from agon.turns import read, read_games, write_table
-    from agon_design.compare import rate as rated
-
     if experiment and turns:
         raise AgonError("--experiment and --turns both say whose matches: write one of them")
     source = transcript_of(experiment) if experiment else turns
@@ -154,7 +165,15 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
     path = outside_data(out) if out else None
     if path is not None and path.exists():
         raise AgonError(f"--out {out} is there: name another place")
-    strengths = rated(read(source), read_games(source), metric, [name for name in by.split(",") if name])
+    if path is not None:
+        note_outside(path)
+    columns = [name for name in by.split(",") if name]
+    _require_names([metric], columns, [Path(source)])
+
+    from agon.turns import read, read_games, write_table
+    from agon_design.compare import rate as rated
+
+    strengths = rated(read(source), read_games(source), metric, columns)
     head = ["player", "matches", "strength", "95 %", "", "comes first", "rank", "from", "to"]
     say_columns([head], strengths.players)
     click.echo(

@@ -21,6 +21,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agon.cli.hosts import say_hosts
 from agon.conf import settings_of
 from agon.errors import AgonError, visible
 from agon.paths import ROOT
@@ -28,6 +29,7 @@ from agon_hall import access, family_pages, lobby, seat, study_pages, watching, 
 from agon_hall.access import NEWCOMERS, LoginRequired, Password, Throttle
 from agon_hall.firewall import HEADER, IDLE, Connection, Firewall, LineLimit, places
 from agon_hall.new_table import warm
+from agon_hall.table import Table
 from agon_hall.tables import DAYS, Hall
 
 PASSWORD = "AGON_PASSWORD"
@@ -183,6 +185,7 @@ def serve(
 
     async def run() -> None:
         hall = Hall(folder, sampling, days)
+        _say_hosts(hall)
         try:
             server = Server(hall, open_socket(address, port), hosts, proxy=proxy, password=password)
             if address not in LOOPBACK and not origins:
@@ -198,6 +201,20 @@ def serve(
             await hall.close()
 
     asyncio.run(run())
+
+
+def _say_hosts(hall: Hall) -> None:
+    """Prints, as `record` does, where each model is asked: once, when the first table at which it sits goes on."""
+    named = set[str]()
+
+    def say_new(table: Table) -> None:
+        if table.status not in ("over", "closed"):
+            say_hosts({name: model for name, model in table.models.items() if name not in named})
+            named.update(table.models)
+
+    hall.table_listeners.append(say_new)
+    for table in hall.tables.values():
+        say_new(table)
 
 
 def _hosts(origins: Sequence[str], port: int) -> list[str]:

@@ -71,5 +71,5 @@ def _line(statement: pd.Series) -> str:
     claim = str(statement.name)
     return (
         f"- **{str(statement.verdict).capitalize()}** (section {escape(str(statement.section))}): {escape(claim)}."
-        f" [How it was decided](explore_claims.html#q={quote(claim)})"
+        f" [How it was decided](explore_claims.html#statement={quote(f'{statement.paper}.{statement.statement}')})"
     )

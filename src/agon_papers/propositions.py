@@ -43,6 +43,8 @@ class Test:
     """Whether the proposition is true but for one unit of a printed number's last digit."""
     reading: str = ""
     """The definition by which the numbers were computed, where the paper leaves several open (`readings`)."""
+    name: str = ""
+    """Whose rows they are, where a sentence is about each of several (`of_each`)."""
 
     @cached_property
     def gaps(self) -> pd.Series | None:
@@ -99,7 +101,10 @@ class Test:
     def __str__(self) -> str:
         mask, names = self.mask, [str(name) for name in self.numbers.index.names if name]
         of = f" by {' and '.join(names)}" if 0 < len(names) < 3 else " cells" * bool(names)
-        count = f"{int(mask.sum())} of {len(mask)}{of}"
+        count = f"{int(mask.sum())} of {len(mask)}"
+        if self.name:
+            return f"{self.name} {count}"
+        count += of
         if self.numbers.size > LISTED:
             return "; ".join(filter(None, [count, _spans(self.numbers)]))
         text = format_rows(self.numbers)
@@ -150,6 +155,14 @@ def share_of(least: float, numbers: Any, condition: Condition = lambda x: x) -> 
     """At least this share of the rows (0 to 1) meets the condition."""
     table = _rows(numbers)
     return Test(table, condition, _rows_of_share(least, len(table)), counted=True)
+
+
+def of_each(level: str, word: Callable[..., Test], numbers: Numbers, condition: Condition) -> list[Test]:
+    """The same test of the rows of each name in an index level. `word`: one of the functions above, such as `most`.
+
+    A sentence that names several models, and says how often they do something, is about each of them.
+    """
+    return [replace(word(rows, condition), name=str(name)) for name, rows in numbers.groupby(level)]
 
 
 def order(numbers: Any, *groups: str | Sequence[str]) -> Test:

@@ -8,43 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from agon.metrics.record_sets import BLOCK, SEED, within_cells
 from agon_papers.propositions import Test
-
-SEED = 20261123
-
-BLOCK = 120
-"""Number of record sets in a block: they are drawn together."""
 
 HALF = 0.5
 """Half a row, the correction for continuity: a count is a whole number."""
 
 MANY = 20
 """So many rows are counted if they have fewer units each, on average. Otherwise each row is judged by itself."""
-
-
-def within_cells(cells: NDArray[np.intp], block: int, *, whole: bool = False) -> NDArray[np.int8]:
-    """Draws units within cells, with replacement. Returns how often each unit is in each record set (BLOCK x units).
-
-    From a cell with n units it draws n. The mean of n draws varies too little, by the factor (n - 1) / n. So in a share
-    n / (2 (n - 1)) of the record sets the last unit is the same as the one before: then the mean has the right variance, and each
-    cell keeps its weight. If `whole`, this is left out, for units of `stretch_deviations`. A cell of one unit keeps it.
-    `cells`: the code of each unit's cell. `block`: the seed; the same number gives the same record sets.
-    """
-    by_cell = np.argsort(cells, kind="stable")
-    sizes = np.bincount(cells)
-    first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
-    dice = np.random.default_rng([SEED, block])
-    weights = np.zeros((BLOCK, len(cells)), dtype=np.int8)
-    for n in np.unique(sizes):
-        which = np.flatnonzero(sizes == n)
-        members = by_cell[first[which, None] + np.arange(n)]
-        draws = dice.integers(0, n, size=(BLOCK, len(which), n))
-        if n > 1 and not whole:
-            twice = dice.random((BLOCK, len(which))) < n / (2 * (n - 1))
-            draws[..., -1] = np.where(twice, draws[..., -2], draws[..., -1])
-        units = members[np.arange(len(which))[None, :, None], draws].reshape(BLOCK, -1)
-        np.add.at(weights, (np.arange(BLOCK)[:, None], units), 1)
-    return weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,8 +29,9 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from scipy.stats import false_discovery_control
 
 from agon.metrics.interval import proportion_interval
+from agon.metrics.record_sets import BLOCK, ENOUGH, LOOKS, SURE, required_share
 from agon_papers.propositions import DECIMALS, Test, tests_of, text_of_all
-from agon_papers.resampling import BLOCK, Replicates, centre, replicates_of
+from agon_papers.resampling import Replicates, centre, replicates_of
 
 KINDS = ("exact", "level", "share", "comparison", "order", "extreme", "equivalence", "correlation", "spread")
 """Kinds of sentences. docs/statements-rule.md says how each is decided."""
@@ -56,15 +57,6 @@ FEW = "too few records: {times} times as many would show that it {verdict}"
 CAPTION = "caption: it is true of the variant that the table shows, and false of the one that its caption names"
 UNKNOWN = "unknown noise: nothing says how much a number varies, and the design gives no bound"
 """Why a statement is undecided, or why it fails although its table agrees."""
-
-ENOUGH = 0.95
-"""Share of the record sets that must agree with the records."""
-
-LOOKS = (1, 2, 4, 8)
-"""Numbers of blocks after which the rule looks at that share."""
-
-SURE = 0.99
-"""Level of the interval of that share. An interval on one side of the required share ends the drawing."""
 
 TAILS = (0.025, 0.975)
 
@@ -166,8 +158,8 @@ class Decision:
 
     @property
     def required_share(self) -> float:
-        """The share that must agree: ENOUGH, raised by Student's t where units are few, and by Bonferroni's correction for parts."""
-        return float(ndtr(stdtrit(self.free, 1 - (1 - ENOUGH) / self.parts)))
+        """The share that must agree."""
+        return required_share(self.free, self.parts)
 
     @property
     def is_clear(self) -> bool:
@@ -268,9 +260,13 @@ def places_of_readings(tests: Sequence[Test]) -> list[list[int]]:
     return [[place for place, test in enumerate(tests) if test.reading in ("", name)] for name in names]
 
 
-def exactly(tests: Sequence[Test]) -> dict[str, Any]:
-    """The verdict on a statement for which nothing is drawn."""
-    if all(test.true for test in tests):
+def exactly(tests: Sequence[Test], moved: Mapping[str, Sequence[Test]]) -> dict[str, Any]:
+    """The verdict on a statement for which nothing is drawn. `moved`: its tests, for each way to move a margin."""
+    holds = all(test.true for test in tests)
+    for name, steps in moved.items():
+        if all(test.true for test in steps) != holds:
+            return {"verdict": UNDECIDED, "reason": NEAR.format(name)}
+    if holds:
         return {"verdict": HOLDS}
     near = all(test.true or test.nearly for test in tests)
     return {"verdict": UNDECIDED, "reason": NEAR.format("one unit of the last digit")} if near else {"verdict": FAILS}
@@ -424,8 +420,14 @@ class Statements:
         if not tests or any(test.doubt and not test.true for test in tests):
             failed = any(not test.true and not test.doubt for test in tests)
             return row | {"verdict": FAILS if failed else UNCHECKED}
+        moved = {
+            f"{name} {step:g}": tests_of(function(**arguments, **{name: step}))
+            for name, threshold in thresholds.items()
+            for step in steps_of(name, threshold)
+            if kind != "exact" or name.startswith("margin")  # other numbers of exact statements are printed
+        }
         if kind == "exact":
-            return row | exactly(tests)
+            return row | exactly(tests, moved)
         redraws = {name: self.records.redraws(table, how, selections[name].by) for name, table in tables.items()}
 
         @cache
@@ -437,11 +439,6 @@ class Statements:
         def draw_places(places: Sequence[int], block: int) -> Sequence[Replicates]:
             return [draw_block(block)[place] for place in places]
 
-        moved = {
-            f"{name} {step:g}": tests_of(function(**arguments, **{name: step}))
-            for name, threshold in thresholds.items()
-            for step in steps_of(name, threshold)
-        }
         cells = self.records.cells([*tables.values()])
         by_reading = []
         for places in places_of_readings(tests):

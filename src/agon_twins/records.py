@@ -157,11 +157,13 @@ def loss(scores: pd.DataFrame, known: str, twin: str) -> dict[str, float]:
 
 
 def form_of(game: Game[Any]) -> NormalForm:
-    """The payoff table of one round. Raises AgonError for a game without one."""
+    """The payoff table of one round. Raises AgonError for a game without one, and where players have different actions."""
     if game.normal_form is None:
         raise AgonError(
             f"{game.name} has no payoff table: which situations match, and what solves it, is not known here"
         )
+    if len(set(game.normal_form.action_sets)) > 1:
+        raise AgonError(f"in {game.name} the players have different actions: their mixes cannot be compared")
     return game.normal_form
 
 
@@ -177,7 +179,7 @@ class Place(NamedTuple):
 
     def words(self) -> dict[str, str]:
         """The game's options -> the base's. Options of a game that is no twin are matched by their position."""
-        options, base_options = form_of(self.game).options, form_of(self.base).options
+        options, base_options = form_of(self.game).action_sets[0], form_of(self.base).action_sets[0]
         if isinstance(self.game, Twin):
             return {option: self.game.map.inverse.text(option) for option in options}
         return dict(zip(options, base_options, strict=True))
@@ -192,7 +194,7 @@ def behaviour(turns: pd.DataFrame, places: Mapping[tuple[str, str], Place], last
     rows_of_mixes = []
     for key, of_game in turns.groupby(["game", "variant"], observed=True, sort=True):
         place = places[str(key[0]), str(key[1])]
-        words, options = place.words(), form_of(place.base).options
+        words, options = place.words(), form_of(place.base).action_sets[0]
         of_game = of_game.sort_values(["match", "round", "seat"], kind="stable")
         actions = [words.get(item) if isinstance(item, str) else None for item in decoded(of_game.action)]
         weighed = chances([*of_game.detail], [next(new for new in words if words[new] == old) for old in options])
@@ -212,7 +214,7 @@ def behaviour(turns: pd.DataFrame, places: Mapping[tuple[str, str], Place], last
 
 def solver_mix(game: Game[Any], seat: int = 0) -> Numbers:
     """The solver's mix at the start: a probability for each option. Raises AgonError for a game without a payoff table."""
-    options, state = form_of(game).options, game.start(seat_dice(0, -1))
+    options, state = form_of(game).action_sets[0], game.start(seat_dice(0, -1))
     mix = SOLVER.make(game)(game.observe(state, seat))
     return np.array([float(mix.get(option, 0)) for option in options])
 

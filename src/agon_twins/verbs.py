@@ -3,7 +3,7 @@
 import click
 
 from agon.cli import options
-from agon.cli.places import outside_data
+from agon.cli.places import note_outside, outside_data
 from agon.errors import AgonError, count, visible
 from agon.paths import display_path
 
@@ -25,6 +25,7 @@ def certify_twins(out: str, turns: tuple[str, ...]) -> int:
     path, rows = outside_data(out), []
     if path.exists() and (not path.is_file() or path.read_bytes()[:18] != b"game,setting,twin,"):
         raise AgonError(f"--out {out} is there, and holds no certificates: name another file")
+    note_outside(path)
     recorded = {key: matches for table in turns for key, matches in recorded_matches(read(table)).items()}
     for row in all_certificates(recorded=recorded):
         rows.append(row)

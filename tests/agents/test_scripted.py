@@ -212,7 +212,7 @@ def test_dilemma_payoffs_are_those_of_the_table():
 
 @pytest.mark.parametrize("strategy", [generous_tit_for_tat, extort_2])
 def test_strategies_of_the_dilemma_say_when_the_game_is_none(strategy):
-    with pytest.raises(ValueError, match="this needs two of each"):
+    with pytest.raises(ValueError, match="this needs two players with the same two actions"):
         moves(strategy, against="R", game=RPS)
 
 

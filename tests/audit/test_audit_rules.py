@@ -2,23 +2,26 @@
 
 import json
 import math
+import os
 import re
 import subprocess
 import sys
 from decimal import Decimal
+from functools import partial
 
 import logs
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from patience import LONG
 from scipy import stats
 
-from agon import AgonError
+from agon import ROOT, AgonError
 from agon.cli import main
 from agon_audit.audit import audit
 from agon_audit.mapping import as_mapping
-from agon_audit.printed import decide_all, decide_test, grim, read_numbers
+from agon_audit.printed import decide_all, decide_interval, decide_statement, decide_test, grim, read_numbers
 from agon_audit.rules import openspiel_rules
 
 
@@ -169,7 +172,7 @@ VERDICTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "verdict"), zip(NUMBERS, VERDICTS, strict=True))
+@pytest.mark.parametrize(("name", "verdict"), [*zip(NUMBERS, VERDICTS, strict=True)])
 def test_a_printed_number_is_decided_by_its_digits(name, verdict):
     [decision] = decide_all(table_of((name, *NUMBERS[name])), TURNS)
     assert decision.verdict == verdict and decision.where == name
@@ -191,6 +194,80 @@ def test_a_test_without_its_degrees_of_freedom_is_not_decided():
     assert [decide_test(text)[0] for text in ("t = 2.0, p = .05", "F(2) = 3.0, p = .05", "p < .05")] == [
         "cannot be checked"
     ] * 3
+
+
+@pytest.mark.parametrize("level", [90, 95, 99])
+@pytest.mark.parametrize("n", [3, 12, 400])
+def test_a_printed_interval_of_a_mean_fits_its_spread(n, level):
+    for mean, spread in np.random.default_rng(n).uniform([-5, 0.5], [5, 3], (20, 2)):
+        half = stats.t.isf(0.5 - level / 200, n - 1) * spread / n**0.5
+        head, ci = f"M = {mean:.2f}, SD = {spread:.2f}, n = {n}, {level}% CI", (mean - half, mean + half)
+        assert decide_interval(f"{head} [{ci[0]:.2f}, {ci[1]:.2f}]") == ("agrees", "an interval of Student's t")
+        assert decide_interval(f"{head} [{ci[0] - 0.2 * half - 0.1:.2f}, {ci[1]:.2f}]")[0] == "differs"
+        error = f"mean = {mean:.2f}, SE = {spread / n**0.5:.3f}, n = {n}, {level} % CI ({ci[0]:.1f} to {ci[1]:.1f})"
+        assert decide_interval(error)[0] == "agrees"
+
+
+@pytest.mark.parametrize("method", ["exact", "wilson", "wilsoncc"])
+def test_a_printed_interval_of_a_share_fits_its_number_of_values(method):
+    for n in (8, 50, 333):
+        for k in (0, 1, n // 3, n):
+            ci = stats.binomtest(k, n).proportion_ci(0.95, method)
+            text = f"share = {100 * k / n:.1f}%, n = {n}, 95% CI [{100 * ci.low:.1f}, {100 * ci.high:.1f}]"
+            assert decide_interval(text)[0] == "agrees"
+            wrong = text.replace(f"[{100 * ci.low:.1f}", f"[{-1.0 if k else -30}").replace("n = 8", "n = 9")
+            assert decide_interval(wrong)[0] in ("differs", "impossible")
+
+
+INTERVALS = {
+    "the mean lies outside of the interval": "M = 3.0, SD = 1.0, n = 9, 95% CI [4.0, 5.0]",
+    "no share of 50 values is printed so": "share = 63%, n = 50, 95% CI [48, 76]",
+    "n is missing, and for a mean SD or SE": "M = 3.0, SD = 1.0, 95% CI [2.0, 4.0]",
+    "it is no interval in the form": "M = 3.0, SD = ..., n = 9, 95% CI [2.0, 4.0]",
+}
+
+
+@pytest.mark.parametrize("why", INTERVALS)
+def test_what_is_wrong_with_an_interval_is_said(why):
+    assert decide_interval(INTERVALS[why])[1].startswith(why)
+    [decision] = decide_all(table_of(("Table 2", INTERVALS[why], "interval", "", "", "")), TURNS)
+    assert decision.why.startswith(why)
+
+
+def played(shares, matches, rounds=5):
+    """Turns of matches of two conditions, in which a round is C with these probabilities."""
+    dice = np.random.default_rng(5)
+    parts = [
+        pd.DataFrame({"condition": name, "match": f"{name} {number}", "seat": 0, "player": "one"}, range(rounds))
+        for name in shares
+        for number in range(matches)
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    table["action"] = np.where(dice.random(len(table)) < table.condition.map(shares), "C", "D")
+    return table
+
+
+MORE = "turns[turns.condition == 'a'].action.eq('C').mean() > turns[turns.condition == 'b'].action.eq('C').mean()"
+STATEMENTS = {
+    "holds": ({"a": 0.9, "b": 0.2}, 20),
+    "fails": ({"a": 0.2, "b": 0.9}, 20),
+    "undecided": ({"a": 0.55, "b": 0.5}, 6),
+    "cannot be checked": ({"a": 0.9, "b": 0.2}, 1),
+}
+
+
+@pytest.mark.parametrize("verdict", STATEMENTS)
+def test_a_statement_is_decided_with_the_noise_of_its_matches(verdict):
+    turns = played(*STATEMENTS[verdict])
+    [decision] = decide_all(table_of(("Abstract", "a cooperates more", "statement", MORE, "", "")), turns)
+    assert decision.verdict == verdict
+
+
+def test_a_statement_about_matches_counts_drawn_matches_once():
+    turns = played({"a": 0.5}, 9)
+    lengths = "turns.groupby('match').size().eq(5)"
+    assert decide_statement(lengths, turns)[0] == "holds"
+    assert "NameError" in decide_statement("nothing", turns)[1]
 
 
 def test_a_file_of_numbers_has_the_columns_that_it_must_have(tmp_path):
@@ -221,6 +298,8 @@ def test_the_exit_code_says_whether_there_are_differences(games, tmp_path, capfd
     assert main(words) == 0 and "no difference" in capfd.readouterr().out
     table.loc[3, "points1"] += 1
     logs.scored(table).to_csv(folder / "log.csv", index=False)
+    assert main(words) == 2 and "verdict.json is there, and is another" in capfd.readouterr().err
+    words.append("--force")
     assert main(words) == 1 and "points that the rules do not pay: 1 of" in capfd.readouterr().out
     [row] = pd.read_csv(tmp_path / "out/found.csv").itertuples()
     assert (row.check, row.line, row.round) == ("points", 5, 4)
@@ -248,7 +327,7 @@ def test_a_verdict_is_checked_against_the_files_later(games, tmp_path, capfd):
 def test_the_same_files_give_the_same_bytes(games, tmp_path):
     main(games[2])
     first = [(tmp_path / "out" / name).read_bytes() for name in ("audit.html", "verdict.json")]
-    main([*games[2], "--force"])
+    assert main(games[2]) == 0
     assert [(tmp_path / "out" / name).read_bytes() for name in ("audit.html", "verdict.json")] == first
 
 
@@ -259,7 +338,7 @@ def test_what_a_model_wrote_is_escaped_on_the_page(games, tmp_path):
     assert main(words) == 1
     table.loc[3, "player1"] = "=1+1"
     table.to_csv(folder / "log.csv", index=False)
-    main(words)
+    main([*words, "--force"])
     assert ",'=1+1, and before" in (tmp_path / "out/found.csv").read_text().replace('"', "")
     page = (tmp_path / "out/audit.html").read_text()
     assert "<script" not in page and "&lt;script&gt;alert(1)" in page and page.count("<h1>") == 1
@@ -275,7 +354,7 @@ def test_numbers_are_run_only_when_their_file_is_named(games, tmp_path, capfd):
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(fields))
     assert main(words) == 0
     (tmp_path / "numbers.csv").write_text("where,value,kind,how\nTable 1,999,number,turns.points.mean()\n")
-    assert main([*words, "--numbers", str(tmp_path / "numbers.csv")]) == 1
+    assert main([*words, "--numbers", str(tmp_path / "numbers.csv"), "--force"]) == 1
     assert "Table 1: 999 differs" in capfd.readouterr().out
     [number] = json.loads((tmp_path / "out/verdict.json").read_text())["numbers"]
     assert number["recomputed"] == pytest.approx(np.concatenate([games[0].points1, games[0].points2]).mean())
@@ -292,6 +371,17 @@ def test_another_folder_of_files_is_not_written_over(games, tmp_path, capfd):
     (tmp_path / "out").mkdir()
     (tmp_path / "out/notes.txt").write_text("mine")
     assert main(games[2]) == 2 and "holds notes.txt" in capfd.readouterr().err
+
+
+def test_games_beside_another_programs_conf_are_audited(games, tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/config.yaml").write_text("defaults: [model]\nfamilies: [nowhere]\n")
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    run = partial(subprocess.run, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=LONG)
+    ended = run([sys.executable, "-m", "agon", *games[2]])
+    assert ended.returncode == 0 and "no difference" in ended.stdout, ended
+    assert "does not say `agon: true`" in run([sys.executable, "-m", "agon", "list", "games"]).stderr
 
 
 def test_the_page_fits_a_phone(games, tmp_path):

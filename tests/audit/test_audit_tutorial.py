@@ -29,7 +29,7 @@ def test_the_tutorial_finds_what_it_says(tmp_path, monkeypatch, capfd):
     lines = capfd.readouterr().out.replace(f"{tmp_path}/", "").splitlines()
     assert [line for line in lines if not line.startswith("mapping: ")] == said[1]
     assert main(check) == 0
-    assert main([*first, "--numbers", str(tmp_path / "numbers.csv")]) == 1
+    assert main([*first, "--numbers", str(tmp_path / "numbers.csv"), "--force"]) == 1
     assert "Table" not in capfd.readouterr().out, "the printed numbers agree"
     assert set(yaml.safe_load(mapping)) <= {*yaml.safe_load((tmp_path / "mygames.yaml").read_text())}
 
@@ -46,4 +46,6 @@ def test_the_action_and_the_hook_run_the_command_that_is_there():
     [run] = [step["run"] for step in action["runs"]["steps"] if "agon audit" in step.get("run", "")]
     assert "${{" not in run, "what a workflow gives is no part of the script"
     assert set(action["inputs"]) == {"folder", "mapping", "numbers"}
+    names = {name: f"${name.upper()}" for name in action["inputs"]}
+    assert all(value in run for value in names.values())
     assert main([*shlex.split(hook["entry"])[1:], "--help"]) == 0

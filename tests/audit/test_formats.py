@@ -201,9 +201,21 @@ def test_turns_of_agon_are_replayed_by_the_games_beside_them(tmp_path):
     wrong = turns.assign(payoff=turns.payoff.where(turns.index != 5, 1234.0))
     write(wrong, tmp_path / "turns.parquet")
     assert kinds(audited(tmp_path, format="agon")) in ({"points": 1}, {"replay": 1})
+    write(turns, tmp_path / "turns.parquet")
+    write_games(games.assign(variant="another"), tmp_path / "turns.parquet")
+    result = audited(tmp_path, format="agon")
+    assert kinds(result) == {} and any("do not have this game" in text for text in result.skipped)
     games_path(tmp_path / "turns.parquet").unlink()
     with pytest.raises(AgonError, match=r"games"):
         audited(tmp_path, format="agon")
+
+
+def test_points_of_seats_that_take_turns_are_not_compared_by_their_actions(tmp_path):
+    rows = [(1, turn, turn % 2, "pass", int(turn == 30)) for turn in range(1, 41)]
+    table = pd.DataFrame(rows, columns=["m", "t", "s", "a", "x"])
+    table.to_csv(tmp_path / "log.csv", index=False)
+    fields = {"format": "csv", "match": ["m"], "round": "t", "seat": "s", "action": "a", "points": "x"}
+    assert kinds(audited(tmp_path, **fields)) == {}
 
 
 # ---- files that cannot be read ----
@@ -286,6 +298,11 @@ def test_a_batch_may_end_after_any_file(tmp_path, monkeypatch):
 
 BAD_MAPPINGS = {
     "an unknown field": ({"format": "csv", "action": "a", "colour": "b"}, "there is no setting colour"),
+    "a misspelled field": ({"format": "csv", "action": "a", "pionts": "b"}, "did you mean points?"),
+    "a misspelled field of rules": (
+        {"format": "csv", "action": "a", "rules": {"openspeil": "x"}},
+        "did you mean openspiel?",
+    ),
     "no action": ({"format": "csv"}, "action is missing"),
     "an unknown format": ({"format": "xls"}, "it is 'xls', and must be"),
     "lists of two lengths": (
@@ -348,8 +365,40 @@ def test_a_guess_knows_the_formats_that_explain_themselves(tmp_path):
     (tmp_path / "one.json").write_text(json.dumps({"eval": {}, "samples": [SAMPLE]}))
     assert guess(tmp_path)[0]["format"] == "inspect"
     (tmp_path / "one.json").unlink()
-    with pytest.raises(AgonError, match="holds no file that ends in"):
+    with pytest.raises(AgonError, match=r"holds no file .* that ends in"):
         guess(tmp_path)
+
+
+@pytest.fixture
+def several(tmp_path):
+    """A file in which the column `game` names many matches at once."""
+    rows = logs.wide(["pd"], ["anything", "grim", "tit_for_tat"], 1)
+    rows["time"] = range(len(rows))
+    rows.drop(columns="episode").to_csv(tmp_path / "log.csv", index=False)
+    return rows, logs.mapping(rows, ["pd"], match=["game"])
+
+
+def test_columns_that_name_several_matches_at_once_are_suspected(several, tmp_path):
+    rows, fields = several
+    with pytest.raises(AgonError, match=r"repeat a round of their match.*match: \[game, player1, player2\]"):
+        audited(tmp_path, **fields)
+    result = audited(tmp_path, **fields | {"match": ["game", "player1", "player2"]})
+    assert (kinds(result), result.matches) == ({}, rows.episode.nunique())
+
+
+def test_a_log_that_was_written_twice_is_a_finding(several, tmp_path):
+    rows, fields = several
+    pd.concat([rows, rows]).to_csv(tmp_path / "log.csv", index=False)
+    result = audited(tmp_path, **fields | {"match": ["game", "player1", "player2"]})
+    assert result.found["rounds_repeated"].count == 2 * len(rows)
+
+
+def test_a_guess_looks_for_what_tells_matches_apart(several, tmp_path):
+    fields, unsure = guess(tmp_path)
+    assert fields["match"] == ["game", "player1", "player2"]
+    assert "match: game has rounds twice, and game, player1, player2 together have not" in unsure
+    several[0].drop(columns=["episode", "game"]).to_csv(tmp_path / "log.csv", index=False)
+    assert guess(tmp_path)[0]["match"] == ["player1", "player2"]
 
 
 # ---- samples of others, where they are ----

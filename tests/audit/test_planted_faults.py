@@ -273,6 +273,20 @@ def test_a_found_row_is_named_by_its_line(played, tmp_path):
     assert (tmp_path / "log.csv").read_text().splitlines()[row.line - 1].count(f",{table.points1[9]},") >= 1
 
 
+def test_missing_rounds_are_named_where_the_gap_begins(played, tmp_path):
+    games, table = played
+    match = rows_of_match(table, 9).index
+    [row] = found(tmp_path, logs.scored(table.drop(match[[3, 4, 7]])), games)["rounds_missing"].rows.itertuples()
+    assert (row.line, row.round) == (match[2] + 2, 3)
+    assert row.what == f"rounds 4, 5, 8 are missing: it has {len(match) - 3} of {len(match)} rounds"
+    [row] = found(tmp_path, logs.scored(table.drop(match[0])), games)["rounds_missing"].rows.itertuples()
+    assert row.what.startswith("round 1 is missing") and row.round == 2
+    far = logs.scored(table.copy())
+    far.loc[match[-1], "round"] = 10**15
+    rows = found(tmp_path, far, games, rules_of_condition={})["rounds_missing"].rows
+    assert len(rows) == 1 and rows.what.iloc[0].startswith(f"rounds {len(match)}, {len(match) + 1}, ")
+
+
 def test_a_line_is_right_behind_replies_of_several_lines(played, tmp_path):
     games, table = played[0], played[1].copy()
     table["reply1"] = "so\nit\nis: " + table.action1

@@ -335,8 +335,7 @@ class Person:
 
     def __init__(self, browser, listens=False, **context):
         self.context, self.listens = browser.new_context(**context), listens
-        self.context.set_default_timeout(15_000)
-        self.context.set_default_navigation_timeout(30_000)
+        self.context.set_default_timeout(LONG * 1000)
         self.traffic, self.errors, self.forbidden = [], [], []
         self.page, self.clue = self.tab(), ""
 
@@ -535,7 +534,7 @@ def play_on(people, kind, before=None, patience=LONG, looks=lambda person, phase
                 sleep(0.1)
     finally:
         for each in people.values():
-            each.context.set_default_timeout(15_000)
+            each.context.set_default_timeout(LONG * 1000)
 
 
 PHONE = {"viewport": {"width": 320, "height": 640}}

@@ -3,10 +3,12 @@
 import os
 from http.client import HTTPConnection
 from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import driving
 import pytest
 from driving import Server
+from patience import LONG, until
 
 from agon import AgonError
 from agon.plan import PERSON
@@ -151,3 +153,11 @@ def test_no_page_does_what_its_policy_forbids(locked, person):
     ada.page.wait_for_timeout(300)
     assert "Content Security Policy" in str(ada.forbidden)  # so it would be heard
     ada.forbidden.clear()
+
+
+def test_the_hall_says_once_where_its_models_are_asked(server):
+    line = "asks thinker (standin-of-these-tests) on this machine, without a key\n"
+    for _ in range(2):
+        urlopen(server.link("watch", server.opened("pd", [PERSON, "zs@thinker"])), timeout=LONG).read()
+    until(lambda: line in server.log.read_text(), "the line of the model")
+    assert server.log.read_text().count("asks thinker") == 1

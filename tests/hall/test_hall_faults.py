@@ -136,7 +136,7 @@ def test_a_server_that_is_killed_amid_a_match_goes_on_where_it_was(server, perso
     people[0].page.get_by_text("Not connected").wait_for()
     server.start()
     for each in (*people.values(), *others.values()):  # pages find it again by themselves
-        each.page.get_by_text("Not connected").wait_for(state="hidden", timeout=30_000)
+        each.page.get_by_text("Not connected").wait_for(state="hidden")
     assert (server.answers(row), server.answers(other)) == kept
     asked_for(others[1], 1)
     assert others[0].asked() is None
@@ -156,7 +156,7 @@ def test_a_person_who_does_not_answer_in_time_is_told_so(server, person):
     assert slow.asked() == (1, "move")
     slow.button("I have read the rules").click()
     slow.page.get_by_role("timer").get_by_text("Time left").wait_for()
-    slow.page.get_by_text("The match is over").wait_for(timeout=10_000)
+    slow.page.get_by_text("The match is over").wait_for()
     turns = read(server.folder / "played" / f"{row.match}.parquet")
     own = turns[turns.seat == 0]
     assert own.action.isna().all()

@@ -323,6 +323,21 @@ def test_no_server_sends_the_conversation_elsewhere(kind):
         assert "use that address as base_url (http" in str(answers[-1])
 
 
+@pytest.mark.parametrize(
+    ("price", "says"),
+    [
+        (
+            {"inptu": 1},
+            "price: a name is 'inptu', and must be cached or input or output or written: did you mean input?",
+        ),
+        ({"dollars": 1}, "price: a name is 'dollars', and must be cached or input or output or written"),
+    ],
+)
+def test_a_price_that_has_another_name_gets_the_nearest(price, says):
+    with pytest.raises(AgonError, match=f"^model m: the settings do not fit: {re.escape(says)}$"):
+        OpenAI(model="m", price=price)
+
+
 BAD_SETTINGS = (
     [("concurrency", 0), ("concurrency", "8"), ("tries", 0), ("timeout", "soon"), ("requests_per_minute", 0)]
     + [("price", {"input": "cheap"}), ("price", {"input": -1}), ("parameters", {"max_tokens": -5})]

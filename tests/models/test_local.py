@@ -93,6 +93,7 @@ def test_a_server_starts_with_the_first_call_with_what_the_file_says(llama, tmp_
     assert servers(os.getpid()) == []
     answer = answer_of(one)
     told = json.loads(answer.text.partition("\n")[2])
+    assert answer.served == Path(one.weights).name, "recordings hold no path of a machine"
     assert told == {
         "context": 3 * 512,
         "slots": 3,

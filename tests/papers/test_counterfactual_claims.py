@@ -373,7 +373,7 @@ def test_a_statement_under_a_wrong_caption_is_read_on_both_variants():
     found = row(records_of(**tables(rows)), "labels_keep_the_maximum")
     assert found.verdict == "fails"
     _, _, shown = found.recomputed.partition(" | as the tables show (label: payoff): ")
-    assert shown.startswith("72 of 72") and shown.endswith("(true there)")
+    assert shown.startswith("C3.5Sv2 36 of 36; ") and shown.endswith("(true there)")
 
 
 def test_a_statement_under_a_right_caption_is_read_once():

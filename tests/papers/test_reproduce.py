@@ -1,9 +1,17 @@
-"""`agon reproduce`: which commands it runs, and what it refuses."""
+"""`agon reproduce`: which commands it runs, and what it refuses; and the designs that its guide names."""
+
+import re
 
 import pytest
 
+from agon import ROOT
 from agon.cli import main
+from agon.conf import configuration
+from agon.plan import models_of, plan
+from agon.record.estimate import estimates
 from agon_papers import reproduce
+
+GUIDE = (ROOT / "docs/how-to/reproduce-a-paper.md").read_text()
 
 
 @pytest.fixture
@@ -63,3 +71,51 @@ def test_no_page_is_made_where_a_recording_is_not_whole(monkeypatch):
 def test_words_without_effect_are_refused(words, fault, commands, capfd):
     assert main(["reproduce", *words]) in (1, 2)
     assert fault in capfd.readouterr().err and commands == []
+
+
+# --- the guide
+
+
+def bill(*words):
+    """What one model is expected to be asked, of an experiment."""
+    experiment = configuration(words)["experiment"]
+    (one,) = estimates(plan(experiment), models_of(experiment))
+    return one
+
+
+def test_the_guide_says_what_the_small_design_costs():
+    small = bill("experiment=counterfactual_small")
+    calls, usd, model = re.search(r"It takes ([\d,]+) calls, ([\d.]+) USD for `(\w+)`", GUIDE).groups()
+    assert (calls, usd, model) == (f"{small.load.calls.middle:,.0f}", f"{small.usd.middle:.2f}", small.model)
+    paper, once = (
+        bill("experiment=counterfactual_live", "experiment.models=[gpt_4o_mini]", *more)
+        for more in ((), ("experiment.repetitions=1",))
+    )
+    said = (
+        f"takes {paper.load.calls.middle:,.0f} calls in `counterfactual_live`, and {once.load.calls.middle:,.0f} with"
+    )
+    assert said in GUIDE
+
+
+@pytest.mark.skipif(not (ROOT / "transcripts/counterfactual.parquet").is_file(), reason="no transcripts: make repro")
+def test_the_guide_says_what_the_small_design_detects(capfd):
+    assert main(["power", "experiment=counterfactual_small"]) == 0
+    rows = [line.split() for line in capfd.readouterr().out.splitlines() if line.startswith(("pd ", "rps "))]
+    least = {(game, variant): float(detected) for game, variant, *_, detected in rows}
+    pd, rps = re.search(
+        r"it detects ([\d.]+) points of 16 to 96 in the .*, and ([\d.]+) points in rock", GUIDE
+    ).groups()
+    assert (float(pd), float(rps)) == tuple(round(least[game, "default"], 1) for game in ("pd", "rps"))
+    others = [value for (_, variant), value in least.items() if variant in ("payoff", "joint")]
+    low, high = map(int, re.search(r"only (\d+) to (\d+) points are detected", GUIDE).groups())
+    assert (low, high) == (round(min(others)), round(max(others)))
+
+
+def test_one_model_can_play_all_seats_of_magic():
+    words = ["experiment=magic_live", "experiment.models=[standin_magic]", "experiment.defenders=[zs]"]
+    matches = plan(configuration(words)["experiment"])
+    assert {seat.model for match in matches for seat in match.seats} == {"standin_magic"}
+    assert {match.seats[seat].agent for match in matches for seat in range(3) if seat not in match.game.tested} == {
+        "zs"
+    }
+    assert f"`'{words[2]}'`" in GUIDE

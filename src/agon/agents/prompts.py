@@ -184,8 +184,11 @@ def answer_tokens_of(answer_tokens: int | Mapping[str, int], prompt_set: str) ->
 
 
 def template_of(game: Any, folder: str | None = None, prompt_set: str = OURS) -> Source:
-    """A game's template: NAME.md in a user's `folder`, else prompt.md of the prompt set, else prompt.md of its family."""
-    return _find_template(game, "", "prompt.md", folder, prompt_set)
+    """A game's template: NAME.md in a user's `folder`, else prompt.md of the prompt set, else prompt.md of its family.
+
+    The field `prompt` of a game's rules may name another file than prompt.md.
+    """
+    return _find_template(game, "", getattr(game, "prompt", "prompt.md"), folder, prompt_set)
 
 
 def has_prompt(game: object) -> bool:

@@ -22,7 +22,7 @@ def say_hosts(models: Mapping[str, Model], other_hosts: bool = True) -> None:
     At a terminal it asks first. `other_hosts`: nothing is asked, and nothing raised.
     """
     for name, model in models.items():
-        click.echo(visible(f"asks {name} ({model.model}) {_place(model)}"))
+        click.echo(visible(f"asks {name} ({model.model}) {model.place}"))
     hidden = [line for name, model in models.items() if (line := _hides_another(name, model))]
     for line in hidden:
         click.echo(visible(f"note: {line}"), err=True)
@@ -36,11 +36,6 @@ def say_hosts(models: Mapping[str, Model], other_hosts: bool = True) -> None:
         raise AgonError("nothing was asked; take the file out of conf/model, or call it otherwise")
 
 
-def _place(model: Model) -> str:
-    where = f"at {model.host}" if model.host else "on this machine"
-    return f"{where}, {f'with {model.key_name}' if model.key_name else 'without a key'}"
-
-
 def _hides_another(name: str, model: Model) -> str:
     """What the project's conf/model does otherwise than agon's own file of that name. Empty: nothing, or there is only one."""
     from agon.conf import build
@@ -50,7 +45,7 @@ def _hides_another(name: str, model: Model) -> str:
     own: Model = build(_shipped_settings(name))
     if (own.host, own.key_name) == (model.host, model.key_name):
         return ""
-    return f"this project's conf/model asks {name} {_place(model)}; agon's own file of that name asks {_place(own)}"
+    return f"this project's conf/model asks {name} {model.place}; agon's own file of that name asks {own.place}"
 
 
 def _shipped(name: str) -> Path:

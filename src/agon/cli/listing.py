@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import click
 
@@ -25,7 +25,7 @@ def list_(kinds: Sequence[str]) -> None:
     agon list games, agents, models, experiments, notebooks or metrics.
     """
     for kind in kinds:
-        rows = listed(kind)
+        rows = [*map(_mark_broken(kind), listed(kind))]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             click.echo(visible("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()))
@@ -39,6 +39,27 @@ def list_(kinds: Sequence[str]) -> None:
                 "One of your own: METRICS and measured() in a module that `packages` in conf/config.yaml names "
                 "(docs/how-to/name-a-metric.md)"
             )
+
+
+def _mark_broken(kind: str) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
+    """What says of the row of a game, agent or model that cannot be built why it cannot."""
+    from agon.conf import compose_together, expand_settings, load, names
+
+    group = kind.removesuffix("s")
+    if group not in ("game", "agent", "model"):
+        return lambda row: row
+    compose_together({group: names(group)})
+
+    def mark(row: tuple[str, ...]) -> tuple[str, ...]:
+        name, line = row
+        try:
+            for variant in expand_settings([name])[:1] if group == "game" else [name]:
+                load(group, variant)
+        except AgonError as error:
+            return name, f"cannot be used: {error}. {line}"
+        return row
+
+    return mark
 
 
 def _prompt_sets() -> list[str]:

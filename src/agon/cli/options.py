@@ -11,6 +11,10 @@ Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 """What click asks for the names that begin as typed."""
 
 
+class Anywhere(click.Command):
+    """A verb that also runs in the folder of another program, which has a conf/config.yaml of its own."""
+
+
 def names_of(kind: str) -> Completion:
     """The names that `agon list KIND` lists."""
 

@@ -5,6 +5,7 @@ click command), and those in VERBS of a `commands.py` in the folder of any famil
 """
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,8 +22,12 @@ from typing import Any
 import click
 
 from agon.cli.job import Job
+from agon.cli.options import Anywhere
 from agon.errors import AgonError, interruption_message, visible
 from agon.paths import CODE, CONFIG, MARK, ROOT, STRANGE, UNTRUSTED, display_path
+
+NUMBERS = {"float": "is not a number", "integer": "is not a whole number"}
+"""Click's words for a kind of number -> ours."""
 
 
 def _family_modules() -> Iterator[str]:
@@ -113,7 +118,7 @@ class Verbs(click.Group):
                 suggestions = "; ".join([suggest(name, self.list_commands(ctx)), *_all_verbs()[1]])
                 raise click.UsageError(f"there is no command {name!r}: {suggestions} (agon --help)")
             if name != "new" and not {"-h", "--help"} & {*words}:
-                _require_project()
+                _require_project(verb)
             _require_options(verb, words)
         return super().resolve_command(ctx, args)
 
@@ -127,9 +132,9 @@ class Verbs(click.Group):
             raise RuntimeError(f"{error!r} was raised while {ctx.invoked_subcommand} ran") from error
 
 
-def _require_project() -> None:
+def _require_project(verb: click.Command) -> None:
     """Says which project is used if it is not the working folder. Raises AgonError where a nearer folder lacks the mark."""
-    if STRANGE is not None:
+    if STRANGE is not None and not isinstance(verb, Anywhere):
         raise AgonError(
             f"{STRANGE / CONFIG} does not say `{MARK}`: if {STRANGE} is a project of agon (a study from before needs it), "
             "write this line into the file; if not, go to one that is, or make one: agon new study NAME"
@@ -189,7 +194,10 @@ def main(words: Sequence[str] | None = None) -> int:
         return code
     except click.ClickException as error:
         hint = f"({error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
-        return _report_error(" ".join([*error.format_message().split(), hint]).rstrip(), error.exit_code)
+        message = re.sub(
+            r"is not a valid (float|integer)( range)?\b", lambda kind: NUMBERS[kind[1]], error.format_message()
+        )
+        return _report_error(" ".join([*message.split(), hint]).rstrip(), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _report_error(interruption_message(words), 130)
     except Exception as error:

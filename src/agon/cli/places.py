@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -101,18 +102,25 @@ def outside_data(out: str) -> Path:
     return path
 
 
+def note_outside(path: Path) -> Path:
+    """The path itself, with a note if it is outside of the project. A link in the project counts as inside."""
+    if not any(place.is_relative_to(ROOT) for place in (path.resolve(), Path(os.path.normpath(path)))):
+        click.echo(visible(f"note: {path} is outside of this project, {ROOT}"), err=True)
+    return path
+
+
 def turns_file(settings: Settings, name: str) -> Path:
     """The file to write: a new one, or a turns table of `name`. Raises AgonError for inputs, and for any other file."""
     from agon.turns import experiments, is_turns
 
     out = outside_data(settings["out"] or f"transcripts/{name}.parquet")
     if not out.exists() or (settings["force"] and out.is_file()):
-        return out
+        return note_outside(out)
     if not is_turns(out):
         raise AgonError(f"out={settings['out']} is there and is no turns table: name another file, or move it away")
     if others := sorted(experiments(out) - {name}):
         raise AgonError(f"{display_path(out)} holds turns of {', '.join(others)}, not of {name}: {OTHER}")
-    return out
+    return note_outside(out)
 
 
 def require_own_file(settings: Settings, out: Path) -> None:
@@ -137,7 +145,7 @@ def own_folder(out: str, names: Collection[str], force: bool) -> Path:
     others = [other.name for other in sorted(path.glob("*")) if other.name not in names] if path.is_dir() else []
     if others and not force:
         raise AgonError(f"--out {out} holds {others[0]}, which another has made: {ELSEWHERE}")
-    return path
+    return note_outside(path)
 
 
 def same_words() -> str:

@@ -18,7 +18,6 @@ from agon.cli.places import (
     Settings,
     experiment_of,
     lock_of,
-    outside_data,
     own_folder,
     require_own_file,
     same_words,
@@ -28,7 +27,7 @@ from agon.cli.places import (
 from agon.cli.words import bar_of, bill_of
 from agon.errors import AgonError, count, visible
 from agon.games.base import families
-from agon.paths import CODE, ROOT, display_path, input_path
+from agon.paths import CODE, ROOT, display_path, in_project, input_path
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -247,6 +246,6 @@ def export(experiment: str, out: str | None, force: bool) -> None:
 
     turns = read(transcript_of(experiment))
     name = out or f"exports/{experiment}"
-    folder = outside_data(name)
+    folder = in_project(name)
     own_folder(name, {path.name for path in folder.glob("*.jsonl")}, force)
     click.echo(f"{display_path(folder)}: {count(jsonl(turns, folder, force), 'match')}")

@@ -124,14 +124,19 @@ def record(settings: Settings) -> int:
 
 
 def _next_words(experiment: Mapping[str, Any]) -> str:
-    """The command that goes on from a whole recording: a paper's pages for its own experiment, or a table of turns."""
-    words = shlex.split(same_words())
-    if not experiment.get("paper") or experiment["name"] != f"{experiment['paper']}_live":
-        return f"play {shlex.join(words)}"
+    """The command that goes on from a whole recording: a paper's pages for its own experiment, or a table of turns.
+
+    A copy of a paper's experiment has both, one after the other.
+    """
+    words, paper = shlex.split(same_words()), experiment.get("paper")
+    if not paper or experiment["name"] != f"{paper}_live":
+        turns = f"turns_path=transcripts/{experiment['name']}.parquet"
+        pages = f" and then python -m agon reproduce {paper} {turns}" if paper else ""
+        return f"play {shlex.join(words)}{pages}"
     others = [word for word in words if word.lstrip("+").partition("=")[0] not in PAGE_SETTINGS]
     prompts = [word.lstrip("+").removeprefix("experiment.") for word in words if "experiment.prompts=" in word]
     models = experiment["models"] if isinstance(experiment["models"], str) else ",".join(experiment["models"])
-    return f"reproduce {experiment['paper']} {shlex.join([f'model={models}', *prompts, *others])}"
+    return f"reproduce {paper} {shlex.join([f'model={models}', *prompts, *others])}"
 
 
 def describe_spending(recording: Recording, budget: Budget, said: str = "") -> str:
@@ -142,13 +147,11 @@ def describe_spending(recording: Recording, budget: Budget, said: str = "") -> s
     )
     unpriced = f" and {count(spent.unpriced, 'answer')} of unknown price" if spent.unpriced else ""
     if spent.without_usage and not unknown.tokens:
-        unpriced += f" and {count(spent.without_usage, 'answer')} that did not say what they cost"
+        unpriced += f", without the cost of {count(spent.without_usage, 'answer')} that came without a count of tokens"
     charged = f" ({spent.charges:,.4f} as charged by the provider, the rest reckoned)" if spent.charges else ""
     errors = ", ".join(f"{number:,} x {kind}" for kind, number in spent.errors.most_common()) or "none"
     errors += f", the last: {spent.last}" if spent.last not in ("", said) else ""
-    unreported = (
-        f", and for calls that did not say what they cost {unknown.tokens:,} tokens and {unknown.usd:,.4f} USD at most"
-    )
+    unreported = f", and at most {unknown.tokens:,} tokens and {unknown.usd:,.4f} USD more for calls that came without a count of tokens"
     return (
         f"{display_path(recording.path)}: {count(len(recording), 'exchange')}; "
         f"{count(spent.calls, 'call')}, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "

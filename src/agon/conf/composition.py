@@ -86,8 +86,8 @@ def search_project() -> None:
 
     class ProjectConf(SearchPathPlugin):
         def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-            main = [place.path for place in search_path.get_path() if place.provider == "main"]
-            if main in ([str(MAIN)], [f"file://{MAIN}"]):  # else Hydra composes for another program
+            mains = [part.path.removeprefix("file://") for part in search_path.get_path() if part.provider == "main"]
+            if mains == [str(MAIN)]:  # else another folder, or another program, is asked for
                 search_path.prepend("project", f"project://{CONF}", anchor="main")
 
     plugins.register(ProjectFiles)
@@ -135,8 +135,12 @@ def _sets_hydra(text: str) -> bool:
 
 @contextmanager
 def without_environment() -> Iterator[None]:
-    """In this context ${oc.env:...} does not exist, also in lists of defaults."""
-    resolver = BaseContainer._resolvers.pop("oc.env", None)  # of OmegaConf, or of the reader's program
+    """In this context ${oc.env:...} does not exist, also in lists of defaults.
+
+    The reader's program may have a resolver of its own, which no public function of OmegaConf would put back. The name is
+    private (tests/test_environment.py notices if it goes).
+    """
+    resolver = BaseContainer._resolvers.pop("oc.env", None)
     try:
         yield
     finally:

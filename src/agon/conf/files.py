@@ -15,10 +15,11 @@ import msgspec
 
 from agon.conf.gate import document
 from agon.errors import AgonError, describe_fault
-from agon.paths import ROOT, SHIPPED, display_path, input_files, input_path, input_places, read_text_file
+from agon.paths import ROOT, SHIPPED, STRANGE, display_path, input_files, input_path, input_places, read_text_file
 from agon.registry import PACKAGES, locate
 
-CONF = ROOT / "conf"
+CONF = (SHIPPED if ROOT == STRANGE else ROOT) / "conf"
+"""The project's conf; agon's own where the folder has the conf of another program."""
 OF_READER = ("families", "packages")
 """Settings that decide whose code is run."""
 LISTED = ("games", "agents", "models", "experiments", "notebooks", "metrics")
@@ -156,20 +157,22 @@ def describe_file(group: str, name: str, conf: Path = CONF) -> str:
 
 
 def suggest(name: str, names: Sequence[str], more: str = "") -> str:
-    """A hint for a `name` that does not exist: the nearest name, or all names; of more than FEW, some.
+    """A hint for a `name` that does not exist: the nearest name, or if none is near all names; of more than FEW, some.
 
+    Of a setting `part.name` only the settings of `part` are near, if there is such a part.
     `more`: the command that lists all. The hint adds it where no name is near.
     """
+    part, _, end = name.rpartition(".")
+    in_part = [key for key in names if part and key.rpartition(".")[0] == part]
+    names, wanted = (in_part, end) if in_part else (names, name)
     last = {key.rpartition(".")[2]: key for key in names}
-    close = difflib.get_close_matches(name, names, 1) or [last[key] for key in difflib.get_close_matches(name, last, 1)]
-    if close:
+    close = [] if in_part else difflib.get_close_matches(name, names, 1)
+    if close := close or [last[key] for key in difflib.get_close_matches(wanted, last, 1)]:
         return f"did you mean {close[0]}?"
-    similar = difflib.get_close_matches(name, names, FEW // 2, 0) if len(names) > FEW else []
-    listing = (
-        f"of {len(names):,} the nearest are {', '.join(similar)}"
-        if similar
-        else f"there are {', '.join(names) or 'none'}"
-    )
+    if len(names) > FEW and more:
+        return f"none of the {len(names):,} is like it ({more})"
+    rest = f" and {len(names) - FEW:,} more" * (len(names) > FEW)
+    listing = f"there are {', '.join(names[:FEW]) or 'none'}{rest}"
     return f"{listing} ({more})" if more else listing
 
 

@@ -114,7 +114,7 @@ class Times(NamedTuple):
 
 
 class NormalForm(Protocol):
-    """One round in which all seats move at once with the same actions: a game in normal form."""
+    """One round in which all seats move at once: a game in normal form."""
 
     @property
     def name(self) -> str:
@@ -125,8 +125,8 @@ class NormalForm(Protocol):
         """The game's variant."""
 
     @property
-    def options(self) -> tuple[str, ...]:
-        """The actions."""
+    def action_sets(self) -> tuple[tuple[str, ...], ...]:
+        """The actions of each seat, in the order of `payoff`."""
 
     @property
     def payoff(self) -> Sequence[Any]:

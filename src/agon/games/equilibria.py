@@ -56,14 +56,16 @@ def symmetric_equilibrium(game: NormalForm) -> tuple[float, ...]:
     "First" is by the options in the support, in the game's order; of infinitely many mixes on one support it is the
     mean of their extreme points. Every symmetric game has one (Nash 1951). Raises ValueError for other games.
     """
-    size = len(game.options)
+    options, size = game.action_sets[0], len(game.action_sets[0])
     if game.seats != 2:
         raise ValueError(f"{game.name} has {game.seats} seats: a symmetric equilibrium is defined here for two")
+    if len(set(game.action_sets)) > 1:
+        raise ValueError(f"{game.name} {game.variant} is not symmetric: its players have different actions")
     if any(game.payoff[a][b][0] != game.payoff[b][a][1] for a, b in product(range(size), repeat=2)):
         raise ValueError(f"{game.name} {game.variant} is not symmetric: its seats are paid by different tables")
     extreme = {mix: best_replies(game, 0, (mix, mix)) for mix, other in equilibria(game).profiles if mix == other}
     for support in (subset for k in range(size, 0, -1) for subset in combinations(range(size), k)):
-        labels = {game.options[i] for i in support}
+        labels = {options[i] for i in support}
         face = [mix for mix, best in extreme.items() if sum(mix[i] for i in support) == 1 and labels <= {*best}]
         mean = tuple(float(sum(shares) / len(face)) for shares in zip(*face, strict=True))
         if face and all(mean[i] > 0 for i in support):
@@ -74,7 +76,7 @@ def symmetric_equilibrium(game: NormalForm) -> tuple[float, ...]:
 def best_replies(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> tuple[str, ...]:
     """The options that pay `seat` most, exactly, against the others' mixes in `profile`; its own mix is ignored."""
     values = _option_values(game, seat, profile)
-    return tuple(option for option, value in zip(game.options, values, strict=True) if value == max(values))
+    return tuple(option for option, value in zip(game.action_sets[seat], values, strict=True) if value == max(values))
 
 
 def _option_values(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> list[Fraction]:
@@ -86,17 +88,17 @@ def _option_values(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]
         return sum((prod((share for _, share in cell), start=payoff(cell)) for cell in cells), Fraction())
 
     def payoff(cell: Sequence[tuple[int, Fraction]]) -> Fraction:
-        return _exact(game.payoffs([game.options[i] for i, _ in cell])[seat])
+        profile = [own[i] for own, (i, _) in zip(game.action_sets, cell, strict=True)]
+        return _exact(game.payoffs(profile)[seat])
 
-    return [average(action) for action in range(len(game.options))]
+    return [average(action) for action in range(len(game.action_sets[seat]))]
 
 
 def _pure(game: NormalForm) -> Iterator[Profile]:
     """Every profile of one option each from which nobody gains by leaving."""
-    size = len(game.options)
-    units = [tuple(Fraction(i == j) for j in range(size)) for i in range(size)]
-    for profile in product(units, repeat=game.seats):
-        options = (game.options[mix.index(1)] for mix in profile)
+    units = [[tuple(Fraction(i == j) for j in range(len(own))) for i in range(len(own))] for own in game.action_sets]
+    for profile in product(*units):
+        options = [own[mix.index(1)] for own, mix in zip(game.action_sets, profile, strict=True)]
         if all(option in best_replies(game, seat, profile) for seat, option in enumerate(options)):
             yield profile
 

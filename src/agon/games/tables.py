@@ -15,6 +15,8 @@ from agon.games.equilibria import equilibria
 from agon.turns import games_frame
 
 PAYOFFS = ["game", "variant", "seat", "action", "others", "payoff"]
+ACTIONS = "actions"
+"""The name of the fact that has a seat's actions, in games in which players have different ones."""
 SEATS = [
     *("game", "variant", "setting", "seat", "tested", "player", "role", "win"),
     *("credits", "spy", "opening", "defection", "endowment"),
@@ -33,7 +35,11 @@ def games_table(games: Iterable[Game[Any]], settings: Iterable[Mapping[str, Any]
 
 def _row(game: Game[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     form = game.normal_form
-    profiles = product(form.options, repeat=form.seats) if form else ()
+    action_sets = form.action_sets if form else ()
+    is_common = len(set(action_sets)) == 1
+    facts = [game.seat_facts(seat) for seat in range(game.seats)]
+    if form and not is_common:
+        facts = [{**fact, ACTIONS: own} for fact, own in zip(facts, action_sets, strict=True)]
     return {
         "game": game.name,
         "variant": game.variant,
@@ -43,9 +49,9 @@ def _row(game: Game[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
         "roles": list(game.roles),
         "tested": list(game.tested),
         "rounds": game.fixed_rounds,
-        "options": list(form.options) if form else [],
-        "payoffs": [list(form.payoffs(profile)) for profile in profiles] if form else [],
-        "facts": json.dumps([game.seat_facts(seat) for seat in range(game.seats)]),
+        "options": list(action_sets[0]) if is_common else [],
+        "payoffs": [list(form.payoffs(profile)) for profile in product(*action_sets)] if form else [],
+        "facts": json.dumps(facts),
         "settings": json.dumps(settings),
     }
 
@@ -56,29 +62,32 @@ class PayoffTable:
 
     name: str
     variant: str
-    options: tuple[str, ...]
-    seats: int
+    action_sets: tuple[tuple[str, ...], ...]
+    """The actions of each seat."""
     cells: tuple[tuple[float, ...], ...]
     """Points of every seat for each action profile; the last seat's action changes fastest."""
 
     @classmethod
     def of(cls, game: Any) -> "PayoffTable":
         """The table of a row that has one."""
-        cells = tuple(map(tuple, game.payoffs))
-        return cls(game.game, game.variant, tuple(game.options), len(game.players), cells)
+        return cls(game.game, game.variant, _action_sets(game), tuple(map(tuple, game.payoffs)))
+
+    @property
+    def seats(self) -> int:
+        """How many players."""
+        return len(self.action_sets)
 
     @property
     def payoff(self) -> Sequence[Any]:
         """Points, nested by seat."""
         nested: tuple[Any, ...] = self.cells
-        for _ in range(self.seats - 1):
-            count = len(self.options)
+        for count in map(len, self.action_sets[:0:-1]):
             nested = tuple(nested[at : at + count] for at in range(0, len(nested), count))
         return nested
 
     def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
         """Points of each seat for one action profile. Raises KeyError for another one."""
-        return dict(zip(product(self.options, repeat=self.seats), self.cells, strict=True))[tuple(map(str, profile))]
+        return dict(zip(product(*self.action_sets), self.cells, strict=True))[tuple(map(str, profile))]
 
 
 def payoff_table(games: pd.DataFrame) -> pd.DataFrame:
@@ -91,7 +100,7 @@ def payoff_table(games: pd.DataFrame) -> pd.DataFrame:
     rows = [
         (game.game, game.variant, seat, action, " ".join(profile[:seat] + profile[seat + 1 :]), payoffs[seat])
         for game in normal_forms(games)
-        for profile, payoffs in zip(product(game.options, repeat=len(game.players)), game.payoffs, strict=True)
+        for profile, payoffs in zip(product(*_action_sets(game)), game.payoffs, strict=True)
         for seat, action in enumerate(profile)
     ]
     table = pd.DataFrame(rows, columns=PAYOFFS)
@@ -101,9 +110,9 @@ def payoff_table(games: pd.DataFrame) -> pd.DataFrame:
 def normal_forms(games: pd.DataFrame) -> Iterator[Any]:
     """The rows of games that have a payoff table, one for each name and variant. Raises AgonError where two differ."""
     rules_of: dict[tuple[str, str], tuple[Any, ...]] = {}
-    for row in games[games.options.map(len) > 0].itertuples(index=False):
+    for row in games[games.payoffs.map(len) > 0].itertuples(index=False):
         rounds = None if pd.isna(row.rounds) else row.rounds
-        rules = tuple(row.options), tuple(map(tuple, row.payoffs)), rounds
+        rules = _action_sets(row), tuple(map(tuple, row.payoffs)), rounds
         is_first = (row.game, row.variant) not in rules_of
         if rules_of.setdefault((row.game, row.variant), rules) != rules:
             raise AgonError(
@@ -112,6 +121,13 @@ def normal_forms(games: pd.DataFrame) -> Iterator[Any]:
             )
         if is_first:
             yield row
+
+
+def _action_sets(game: Any) -> tuple[tuple[str, ...], ...]:
+    """The actions of each seat in a row of games that has payoffs."""
+    if len(game.options):
+        return (tuple(game.options),) * len(game.players)
+    return tuple(tuple(fact[ACTIONS]) for fact in json.loads(game.facts))
 
 
 def equilibrium_table(games: pd.DataFrame) -> pd.DataFrame:
@@ -123,8 +139,8 @@ def equilibrium_table(games: pd.DataFrame) -> pd.DataFrame:
         (game.game, game.variant, number, seat, action, float(weight))
         for game in normal_forms(games)
         for number, profile in enumerate(equilibria(PayoffTable.of(game)).profiles)
-        for seat, mix in enumerate(profile)
-        for action, weight in zip(game.options, mix, strict=True)
+        for seat, (own, mix) in enumerate(zip(_action_sets(game), profile, strict=True))
+        for action, weight in zip(own, mix, strict=True)
     ]
     return pd.DataFrame(rows, columns=["game", "variant", "equilibrium", "seat", "action", "weight"])
 

@@ -61,6 +61,7 @@ def ingest(path: Path, games: Sequence[Game[Any]]) -> Ingested:
         _payoffs_of(form): (game, form)
         for game in games
         if (form := game.normal_form) is not None and form.seats == 2 and game.fixed_rounds
+        if len(set(form.action_sets)) == 1
     }
     published = any((path / f"{name}.parquet").exists() for name in ("matches", "rounds"))
     conditions, rows, bad = read_facts(path) if published else read_originals(path)
@@ -135,12 +136,12 @@ def _payoffs(settings: tuple[tuple[str, float | str], ...]) -> Payoffs:
 
 
 def _payoffs_of(game: NormalForm) -> Payoffs:
-    return frozenset((row, column, game.payoffs((row, column))[0]) for row in game.options for column in game.options)
+    return frozenset((row, column, game.payoffs((row, column))[0]) for row, column in product(*game.action_sets))
 
 
 @lru_cache
 def _config(temperature: float, max_tokens: int, game: NormalForm) -> str:
-    return _hash([temperature, max_tokens, game.options, game.payoff])
+    return _hash([temperature, max_tokens, game.action_sets[0], game.payoff])
 
 
 def _hash(content: list[Any]) -> str:
@@ -200,16 +201,16 @@ def _contradictions(matches: list[Match], rows: pd.DataFrame) -> dict[int, str]:
 
 def _positions(games: list[NormalForm], labels: Sequence[str]) -> np.ndarray:
     """[game, label] -> the action's position in the game; the last column, for no label, is VOID."""
-    places = [{option: place for place, option in enumerate(game.options)} for game in games]
+    places = [{option: place for place, option in enumerate(game.action_sets[0])} for game in games]
     return np.array([[*(place.get(label, FOREIGN) for label in labels), VOID] for place in places], np.int64, ndmin=2)
 
 
 def _points(games: list[NormalForm]) -> np.ndarray:
     """[game, own position, the other's, seat] -> points; 0 for both seats where a position is VOID, the last one."""
-    size = max((len(game.options) for game in games), default=0) + 2
+    size = max((len(game.action_sets[0]) for game in games), default=0) + 2
     points = np.zeros((len(games), size, size, 2))
     for at, game in enumerate(games):
-        for (i, row), (j, column) in product(enumerate(game.options), repeat=2):
+        for (i, row), (j, column) in product(enumerate(game.action_sets[0]), repeat=2):
             points[at, i, j] = game.payoffs((row, column))
     return points
 

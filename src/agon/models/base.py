@@ -291,6 +291,12 @@ class Model(ABC):
         """Name of the environment variable with the key. Empty: no key is sent."""
         return ""
 
+    @property
+    def place(self) -> str:
+        """Its host and the variable with its key, in words."""
+        where = f"at {self.host}" if self.host else "on this machine"
+        return f"{where}, {f'with {self.key_name}' if self.key_name else 'without a key'}"
+
     def sent(self, request: Request) -> dict[str, Any]:
         """Fields that a request has beside the conversation and `parameters`, as far as recordings keep them."""
         return {}

@@ -220,7 +220,7 @@ class Budget:
             if most is not None and totals[name] > most:
                 unreported = getattr(self.unreported, name, 0)
                 return f"budget.{name}={most:g}" + (
-                    f", of which {unreported:g} at most went for calls that did not say what they cost"
+                    f", of which {unreported:g} at most went for calls that came without a count of tokens"
                     if unreported
                     else ""
                 )

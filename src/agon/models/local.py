@@ -223,6 +223,7 @@ def serve() -> None:
     watcher = Thread(target=lambda: (sys.stdin.read(), os._exit(0)))
     watcher.start()
     params = xllamacpp.CommonParams()
+    params.model_alias = {Path(weights).name}  # it answers by this name, else by the path on this machine
     params.model.path, params.n_ctx, params.n_parallel = weights, context * slots, slots
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.cache_ram_mib, params.api_keys, params.ui, params.verbosity = cache_mb, [secret], False, ERRORS

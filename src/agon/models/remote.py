@@ -96,10 +96,8 @@ class Remote(Model):
             raise AgonError(
                 f"model {self.model}: {self.key} is a secret of agon's own; `key` names the variable of a provider's key"
             )
-        if self.base_url is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s]*", str(self.base_url)):
-            raise AgonError(
-                f"model {self.model}: base_url is {self.base_url!r}; it must begin with https:// or http:// and a host"
-            )
+        if self.base_url is not None and (fault := _address_fault(str(self.base_url))):
+            raise AgonError(f"model {self.model}: base_url {fault}")
         self.headers = dict(self.headers or {})
         if not all(isinstance(part, str) and part.isprintable() for header in self.headers.items() for part in header):
             raise AgonError(
@@ -127,7 +125,7 @@ class Remote(Model):
     @property
     def host(self) -> str:
         """The host that is asked, with its port if the address has one."""
-        return urlsplit(self.address).netloc.rpartition("@")[2]
+        return urlsplit(self.address).netloc
 
     @property
     def key_name(self) -> str:
@@ -308,7 +306,8 @@ class Remote(Model):
                 await asyncio.to_thread(import_module, module)  # takes a second, so others go on meanwhile
         if self._client is None or self._loop is not loop:
             self._client, self._loop = self.make_client(self._secret()), loop
-            self._client._custom_headers = dict(self.headers)  # the SDKs add headers from the environment
+            # The SDKs add headers from the environment. The name is private (tests/test_environment.py notices if it goes).
+            self._client._custom_headers = dict(self.headers)
         return self._client
 
     @property
@@ -467,3 +466,16 @@ def rename_parameters(parameters: Mapping[str, Any], names: Mapping[str, str]) -
 def text_of(message: Message) -> str:
     """The text of a message, never blank."""
     return NO_WORDS if not message.text or message.text.isspace() else message.text
+
+
+def _address_fault(url: str) -> str:
+    """Why nothing can be asked at an address; empty if it can."""
+    if not re.fullmatch(r"https?://[^\s/?#]+[^\s]*", url):
+        return f"is {url!r}; it must begin with https:// or http:// and a host"
+    if "@" in urlsplit(url).netloc:  # its text is a secret, so it is not repeated
+        return "holds a name or a password: take it out of the file and renew it; `key` names the variable of a key"
+    try:
+        _ = urlsplit(url).port
+    except ValueError:
+        return f"is {url!r}; its port must be a number up to 65535"
+    return ""

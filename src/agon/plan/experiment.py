@@ -68,7 +68,8 @@ class Challenge(msgspec.Struct, forbid_unknown_fields=True):
 
     games: Annotated[list[str], msgspec.Meta(min_length=1)]
     challengers: Annotated[list[str], msgspec.Meta(min_length=1)]
-    defenders: Annotated[list[str], msgspec.Meta(min_length=1)]
+    defenders: list[str] = []
+    """An empty list stands for the defenders of the experiment."""
     models: list[str] = []
     """An empty list stands for the models of the experiment."""
     repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
@@ -84,6 +85,8 @@ class Experiment(msgspec.Struct, forbid_unknown_fields=True):
     challenges: list[Challenge] = []
     models: list[str] = []
     """Models of the meetings that name no model themselves."""
+    defenders: list[str] = []
+    """Defenders of the challenges that name none themselves."""
     prompts: Annotated[str, msgspec.Meta(pattern=r"^\w+\Z")] | None = None
     """The prompt set of all agents that ask models (agon.agents.prompts); None: the one that each agent's file names."""
     sampling: str | None = None
@@ -108,6 +111,12 @@ def experiment_of(experiment: Mapping[str, Any]) -> Experiment:
         raise AgonError(f"experiment {checked.name} plays nothing: give it tournaments, pairings or challenges")
     for meeting in checked.meetings:
         meeting.models = meeting.models or checked.models
+    for challenge in checked.challenges:
+        challenge.defenders = challenge.defenders or checked.defenders
+        if not challenge.defenders:
+            raise AgonError(
+                f"a challenge of {checked.name} has no defenders: name them in it, or for all in the experiment"
+            )
     return checked
 
 

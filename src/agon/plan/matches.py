@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import combinations_with_replacement, product
@@ -16,6 +17,7 @@ from agon.conf import (
     expand_settings,
     id_name,
     load,
+    names,
     require_distinct_games,
     settings_of,
 )
@@ -109,11 +111,12 @@ ALONE = (
 
 
 def cautions(experiment: dict[str, Any], conf: Path = CONF) -> list[str]:
-    """Warnings about an experiment, one line each: the seats of a game differ, or a pairing plays nothing.
+    """Warnings about an experiment, one line each: the seats of a game differ, a pairing plays nothing, or another file has a game's name.
 
     Raises AgonError as `plan` does for settings that do not fit.
     """
-    settings, lines = experiment_of(experiment), list[str]()
+    settings = experiment_of(experiment)
+    lines = [*_namesakes({name for meeting in settings.meetings for name in meeting.games}, conf)]
     for meeting in settings.meetings:
         games = {name: load("game", name, conf) for name in expand_settings(meeting.games, conf)}
         if isinstance(meeting, Pairing) and not any(
@@ -137,6 +140,24 @@ def cautions(experiment: dict[str, Any], conf: Path = CONF) -> list[str]:
                 + (", with take: different for models that meet each other" if len(meeting.models) > 1 else "")
             )
     return list(dict.fromkeys(lines))
+
+
+def _namesakes(games: Set[str], conf: Path) -> Iterator[str]:
+    """A line for each other file of conf/game whose game has the name and variant of one of `games`."""
+    compose_together({"game": names("game", conf)}, conf)
+    called: dict[str, tuple[str, str]] = {}
+    for file in names("game", conf):
+        with suppress(AgonError):  # said when the file is asked for
+            settings = settings_of("game", file, conf)
+            if {"name", "variant"} <= settings.keys():  # others are called by their settings, or by the game in them
+                called[file] = str(settings["name"]), str(settings["variant"])
+    for file in sorted(games & called.keys()):
+        name, variant = called[file]
+        for other in sorted(other for other in called if other != file and called[other] == called[file]):
+            yield (
+                f"conf/game/{file}.yaml and conf/game/{other}.yaml are both called {name}, variant {variant}: tables cannot tell their "
+                "matches apart; give one another `variant`"
+            )
 
 
 def _players(seats: Sequence[Seat], models: Mapping[str, Model]) -> dict[str, Seat]:

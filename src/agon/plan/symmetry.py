@@ -35,7 +35,9 @@ def difference(game: Game[Any]) -> str:
     if differing := [name for name in facts[0] if any(fact.get(name) != facts[0][name] for fact in facts)]:
         return f"each has another {differing[0]}"
     form = game.normal_form
-    if form is not None and len(form.options) ** form.seats <= PROFILES:
+    if form is not None and len(set(form.action_sets)) > 1:
+        return "the players have different actions"
+    if form is not None and len(form.action_sets[0]) ** form.seats <= PROFILES:
         return "" if _is_symmetric(form) else UNLIKE
     if state != other:  # dice decide, and may treat all seats alike
         return ""
@@ -55,7 +57,7 @@ UNLIKE = "the same actions pay them differently"
 
 def _is_symmetric(form: NormalForm) -> bool:
     """Whether two neighbours who exchange their actions exchange their payoffs. Such exchanges reach every order."""
-    profiles = product(form.options, repeat=form.seats)
+    profiles = product(*form.action_sets)
     return all(
         form.payoffs(_swap_neighbours(profile, seat)) == _swap_neighbours(form.payoffs(profile), seat)
         for profile in profiles

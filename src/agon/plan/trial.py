@@ -12,7 +12,7 @@ from typing import Any
 from agon.conf import reason
 from agon.errors import AgonError
 from agon.games import Dice, Game, IllegalAction, Observation
-from agon.games.base import check_notes
+from agon.games.base import check_notes, families
 from agon.games.spaces import Choice, Space
 from agon.loop import ENDLESS, longest, start_match
 from agon.paths import display_path
@@ -71,10 +71,19 @@ def try_out(seat: Seat, game: Game[Any], name: str = "") -> None:
         raise
     except BaseException as error:  # a game, or a script, may raise anything
         raise AgonError(
-            f"{name or f'agent {seat.agent}'} cannot play {game.name}: {describe_failure(error, game)}"
+            f"{name or f'agent {seat.agent}'} cannot play {game.name}: {_explain_other_family(seat, game) or describe_failure(error, game)}"
         ) from error
     if not seat.immediate:
         _require_forfeits(game)
+
+
+def _explain_other_family(seat: Seat, game: Game[Any]) -> str:
+    """That a script was written for games of another family. Empty: it was not."""
+    script = getattr(seat.player, "func", seat.player)
+    own = families(script)
+    if not seat.immediate or not own or own[0] in families(game):
+        return ""
+    return f"it is a script for games of {own[0].name}; `anything` draws any legal action of any game"
 
 
 def _require_forfeits(game: Game[Any]) -> None:

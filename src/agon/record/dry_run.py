@@ -109,7 +109,7 @@ class DryRunModel:
         legal = request.view.legal
         action = legal.example(Random(request.sample))
         move = f"[move] {legal.format(action)}" if request.schema is None else write_answer(legal.encode(action))
-        return move.rjust(int(tokens * LETTERS[1]))
+        return move.rjust(int(tokens * LETTERS[1]), "\n")
 
     def end_step(self) -> None:
         """Ends a step. Counts it if the model was asked in it."""

@@ -84,12 +84,6 @@ def weights(claims: pd.DataFrame, heads: Mapping[str, Sequence[str]]) -> list[st
     return [weight(paper, str(section)) for paper, section in zip(claims.paper, claims.section, strict=True)]
 
 
-def weighed(claims: pd.DataFrame, heads: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Numbers of statements by verdict (columns), paper and weight (rows), see `weights`."""
-    weight = pd.Categorical(weights(claims, heads), WEIGHTS)
-    return pd.crosstab([claims.paper, weight], claims.verdict).reindex(columns=VERDICTS, fill_value=0)
-
-
 def summary_line(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
     """The lines that `make repro` prints at its end."""
     lines = [

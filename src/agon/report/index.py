@@ -10,9 +10,20 @@ from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from agon.errors import AgonError
-from agon.report.agreement import agreed, chosen, differing, graded, leaning, verdicts, weighed
+from agon.report.agreement import (
+    VERDICTS,
+    WEIGHTS,
+    agreed,
+    chosen,
+    differing,
+    graded,
+    leaning,
+    verdicts,
+    weights,
+)
 
 PAGES = Environment(
     loader=PackageLoader("agon.report"),
@@ -67,12 +78,16 @@ def index(
     figures: Mapping[str, str],
     explorers: Mapping[str, str] | None = None,
     players: Mapping[str, str] | None = None,
+    rates: pd.DataFrame | None = None,
+    game: Mapping[str, Any] | None = None,
+    citation: Mapping[str, Any] | None = None,
 ) -> str:
     """The front page: findings on each paper, and links to every notebook and figure. All text is escaped.
 
     `findings`: rows of `agon_papers.findings`, a paper's main finding first. `papers`: paper -> title, link (if any), and `heads`,
     the sections that sum it up. `notebooks`: path -> the figure that is its picture. `figures`: figure -> the notebook that made it,
-    or "". `explorers`: page -> its description. `players`: notebook -> its players, or its subject.
+    or "". `explorers`: page -> its description. `players`: notebook -> its players, or its subject. `rates`: columns holds and fails,
+    how often the rule errs at a margin. `game`: what templates/play.js needs. `citation`: CITATION.cff.
     """
     cards = [
         _card(path, picture if picture in figures else "") | {"of": (players or {}).get(path.stem, "")}
@@ -81,31 +96,65 @@ def index(
     titles = {card["name"]: card["title"] for card in cards}
     words = graded(cells)
     reconciled = words[words.reading == "reconciled"]
-    bars = weighed(claims, {name: [str(head) for head in about.get("heads", ())] for name, about in papers.items()})
+    weight = pd.Series(
+        weights(claims, {name: list(map(str, about.get("heads", ()))) for name, about in papers.items()})
+    )
+    numbers = agreed(cells)
     return PAGES.get_template("index.html.j2").render(
         papers=[
             {
                 "name": name,
                 "title": about.get("title", name),
                 "link": about.get("link", ""),
-                "findings": list(findings[findings.paper == name].itertuples()),
-                "bars": [(weight, row.to_dict()) for weight, row in bars.loc[name].iterrows()]
-                if name in bars.index
-                else [],
+                "of": (players or {}).get(f"{name}_findings", ""),
+                "findings": [_beside(row, claims) for row in findings[findings.paper == name].itertuples()],
+                "squares": [
+                    (of_weight, _squares(claims[(claims.paper == name) & (weight == of_weight).to_numpy()]))
+                    for of_weight in WEIGHTS
+                    if ((claims.paper == name) & (weight == of_weight).to_numpy()).any()
+                ],
             }
             for name, about in papers.items()
         ],
         explorers=explorers or {},
-        cells=list(agreed(cells).itertuples()),
+        cells=list(numbers.itertuples()),
+        total=numbers[numbers.reading == "reconciled"][["agree", "of", "absent"]].sum().to_dict(),
         graded=list(words.itertuples()),
         words=int((reconciled.of - reconciled.agree).sum()),
         differing=list(differing(cells).itertuples()),
         claims=list(verdicts(claims).itertuples()),
+        verdicts=claims.verdict.value_counts().reindex(VERDICTS, fill_value=0).to_dict(),
         leaning=list(leaning(variants).itertuples()),
         variants=list(chosen(variants).itertuples()),
         notebooks=cards,
         figures=[{"name": name, "maker": maker, "title": titles.get(maker, "")} for name, maker in figures.items()],
+        errors=_error_rates(rates) if rates is not None else {},
+        game=game and Markup(json.dumps(game).replace("<", "\\u003c")),
+        citation=citation or {},
     )
+
+
+def _beside(finding: Any, claims: pd.DataFrame) -> dict[str, Any]:
+    """A finding, and the rows of the paper's statements about it."""
+    rows = claims[claims.paper == finding.paper].drop_duplicates("claim").set_index("claim", drop=False)
+    statements = [rows.loc[claim] for claim in str(finding.statements).split("; ") if claim in rows.index]
+    return {
+        "question": finding.question,
+        "finding": finding.finding,
+        "figure": finding.figure,
+        "statements": statements,
+    }
+
+
+def _squares(claims: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """(verdict, its statements), in the order of VERDICTS."""
+    return [(verdict, claims[claims.verdict == verdict]) for verdict in VERDICTS if (claims.verdict == verdict).any()]
+
+
+def _error_rates(rates: pd.DataFrame) -> dict[str, float]:
+    """The median and the highest share of wrong verdicts on statements that lie exactly on their margin."""
+    both = pd.concat([rates.holds, rates.fails])
+    return {"median": float(both.median()), "highest": float(both.max())}
 
 
 def _card(path: Path, picture: str) -> dict[str, str]:

@@ -28,7 +28,7 @@ from agon.turns.derived import (
     replaced,
     subjects,
 )
-from agon.turns.files import experiments, is_turns, no_formula, read, write, write_table
+from agon.turns.files import column_names, experiments, is_turns, no_formula, read, write, write_table
 from agon.turns.games import GAMES, games_frame, games_path, is_games, read_games, write_games
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "TEXT",
     "action_of",
     "action_text",
+    "column_names",
     "completed",
     "cut_off",
     "decoded",

@@ -1,5 +1,6 @@
 """Turns and results on disk. A file is written whole or not at all; the same rows give the same bytes."""
 
+import difflib
 import fcntl
 import json
 import os
@@ -13,7 +14,7 @@ import pyarrow as pya
 import pyarrow.parquet as pq
 
 from agon.errors import AgonError
-from agon.paths import display_path, input_path, input_places
+from agon.paths import GAMES_SUFFIX, display_path, input_path, input_places
 from agon.turns.checks import require_present, tidy, type_fault, validated
 from agon.turns.columns import COLUMNS, EVIDENCE, KEY, LABEL, LATER, TEXT, action_of, action_text, completed, relabel
 from agon.turns.derived import PARTIAL
@@ -87,9 +88,7 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
         )
         turns = pd.read_parquet(path, columns=names_to_read, page_checksum_verification=True)
     except FileNotFoundError:
-        raise AgonError(
-            f"{display_path(path)} is not there: `make repro` makes those of dvc.yaml, `python -m agon play experiment=NAME` any other"
-        ) from None
+        raise AgonError(explain_absence(path)) from None
     except (pya.ArrowInvalid, pya.ArrowIOError, OSError) as error:
         reason, is_output = str(error).splitlines()[0], any(map(path.is_relative_to, input_places("transcripts")))
         again = "; where a stage makes it, delete it, and `dvc repro` makes it again" if is_output else ""
@@ -116,6 +115,27 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
     if fault := type_fault(turns):
         raise AgonError(f"{display_path(path)} is not a turns table: {fault}")
     return turns
+
+
+def column_names(path: str | Path) -> list[str]:
+    """The columns of `read`, without reading rows. Raises AgonError for a file that is missing."""
+    path = input_path(path)
+    try:
+        return list(dict.fromkeys([*COLUMNS, *pq.read_schema(path).names]))
+    except FileNotFoundError:
+        raise AgonError(explain_absence(path)) from None
+    except (pya.ArrowException, OSError):  # `read` says why
+        return list(COLUMNS)
+
+
+def explain_absence(path: Path) -> str:
+    """What to do where a table of turns is not there, and the nearest name of another one in its folder."""
+    others = [other.stem for other in path.parent.glob("*.parquet") if not other.name.endswith(GAMES_SUFFIX)]
+    near = "".join(f"did you mean {name}.parquet? " for name in difflib.get_close_matches(path.stem, others, 1, 0.85))
+    return (
+        f"{display_path(path)} is not there: {near}`make repro` makes those of dvc.yaml, "
+        "`python -m agon play experiment=NAME` any other"
+    )
 
 
 def is_turns(path: Path) -> bool:

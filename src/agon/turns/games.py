@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from agon.errors import AgonError
 from agon.paths import GAMES_SUFFIX, display_path, input_path
-from agon.turns.files import write_parquet
+from agon.turns.files import explain_absence, write_parquet
 
 GAMES: dict[str, tuple[Any, str]] = {
     "game": (pya.string(), "the game's family, as in turns"),
@@ -74,6 +74,9 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     try:
         table = pq.read_table(path, page_checksum_verification=True)
     except FileNotFoundError:
+        turns = path.with_name(f"{path.name.removesuffix(GAMES_SUFFIX)}.parquet")
+        if not turns.exists():
+            raise AgonError(explain_absence(turns)) from None
         raise AgonError(
             f"{display_path(path)} is not there, which says what games were played: `agon play`, `agon ingest` and `agon collect` "
             "write it with the turns; run the one that made them again"

@@ -1,10 +1,15 @@
 """Rounds, seats and players: what is missing, there twice, or in another place."""
 
+from itertools import islice
+
 import numpy as np
 import pandas as pd
 
-from agon_audit.checks.base import RARE, Case, Found, check, skip, where
+from agon_audit.checks.base import KEPT, RARE, Case, Found, check, skip, where
 from agon_audit.turns import CHANCE_SEAT
+
+SHOWN = 5
+"""So many missing rounds of a match are named."""
 
 
 @check(
@@ -46,10 +51,22 @@ def rounds_missing(case: Case) -> Found:
     rows, spans = case.games.rows, _spans(case)
     if not case.games.mapping.round:
         return skip("rounds have no numbers")
-    wanted = spans.fixed.fillna(spans["last"] - spans.base + 1)
-    n, wanted = (rows.match.map(values).astype(float).to_numpy() for values in (spans.n, wanted))
-    mask = ~rows.duplicated("match").to_numpy() & (wanted > n)
-    return where(case, mask, len(spans), "it has {n:.0f} of {wanted:.0f} rounds", n=n, wanted=wanted)
+    spans["wanted"] = spans.fixed.fillna(spans["last"] - spans.base + 1)
+    short = spans[spans.wanted > spans.n]
+    before, missing = short["first"].copy(), dict[str, str]()
+    shown = rows[rows.match.isin(short.index[:KEPT]) & (rows.seat != CHANCE_SEAT)]
+    for match, played in shown.groupby("match", observed=True, sort=False)["round"]:
+        span, present = short.loc[match], {*played}
+        absent = (number for number in range(int(span.base), int(span.base + span.wanted)) if number not in present)
+        first, *others = islice(absent, SHOWN + 1)
+        if first - 1 in present:
+            before[match] = first - 1
+        names = ", ".join([*map(str, [first, *others][:SHOWN]), *(["..."] if len(others) == SHOWN else [])])
+        verb = "rounds {} are" if others else "round {} is"
+        missing[str(match)] = f"{verb.format(names)} missing: it has {span.n:.0f} of {span.wanted:.0f} rounds"
+    mask = rows["round"].eq(rows.match.map(before).astype(float)) & ~rows.duplicated(["match", "round"])
+    words = pd.Series(missing, dtype="str").reindex(rows.match.astype("str")).fillna("rounds are missing")
+    return where(case, mask.to_numpy(), len(spans), "{words}", words=words.array)
 
 
 @check("rounds_beyond", "rounds after the end of the match", "a number of rounds of another variant")

@@ -3,10 +3,13 @@
 import csv
 import io
 import json
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tarfile import TarError
 from typing import Any
+from zipfile import BadZipFile
 
 import pandas as pd
 import pyarrow as pa
@@ -20,7 +23,10 @@ MOST_ROWS = 5_000_000
 MOST_BYTES = 2**30
 MOST_JSON_BYTES = 2**28
 """Limits for one file. Values of JSON take several times the memory of their text."""
-UNFIT = (LookupError, TypeError, ValueError, OSError, RecursionError, MemoryError, AttributeError, pa.ArrowException)
+UNFIT = (
+    *(LookupError, TypeError, ValueError, OSError, RuntimeError, MemoryError, AttributeError, EOFError),
+    *(pa.ArrowException, BadZipFile, TarError, zlib.error),
+)
 """What readers raise for a file that is not what it should be."""
 
 

@@ -69,7 +69,7 @@ class Opponents:
     def equilibrium(self) -> list[float]:
         """The mix of the script that plays the equilibrium of one round."""
         seats = zip(self.paid[0].ravel(), self.paid[1].T.ravel(), strict=True)
-        table = PayoffTable(self.game, self.variant, tuple(self.options), 2, tuple(seats))
+        table = PayoffTable(self.game, self.variant, (tuple(self.options),) * 2, tuple(seats))
         return [float(weight) for weight in symmetric_equilibrium(table)]
 
     def play(self, player: str, opponent: str, dice: np.random.Generator) -> pd.DataFrame:

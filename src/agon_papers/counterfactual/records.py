@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from agon.metrics.record_sets import SEED
 from agon_papers.counterfactual.cells import MODELS as SHORT
 from agon_papers.counterfactual.cells import VARIANTS, agreement, statistics, true_variants
 from agon_papers.counterfactual.chance import CONSTANT, UNIFORM, Opponents, all_opponents
-from agon_papers.resampling import SEED, Units, stretch_deviations
+from agon_papers.resampling import Units, stretch_deviations
 from agon_papers.verdict import Missing, select_rows
 
 MODELS = tuple(SHORT.values())

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from agon.metrics.abilities import area
-from agon_papers import resampling
+from agon.metrics.record_sets import BLOCK
 from agon_papers.magic import cells, counts
 from agon_papers.magic.facts import ABILITIES, PGM, SETTINGS, WIN_RATES, Facts
 from agon_papers.resampling import any_rows, jeffreys
@@ -77,7 +77,7 @@ class Records:
 
         @cache
         def sets(block: int) -> NDArray[np.float64]:
-            replicates = np.broadcast_to(numbers, (resampling.BLOCK, *numbers.shape)).copy()
+            replicates = np.broadcast_to(numbers, (BLOCK, *numbers.shape)).copy()
             replicates[:, :, unknown] = np.nan
             for place, k, n, key in counts_of_shares:
                 replicates[:, *place] = 100 * jeffreys(k, n, key, block)
@@ -88,7 +88,7 @@ class Records:
             return replicates
 
         def one(number: int) -> pd.DataFrame:
-            block, place = divmod(number, resampling.BLOCK)
+            block, place = divmod(number, BLOCK)
             drawn = pd.DataFrame(sets(block)[place], table.index, table.columns)
             return drawn.iloc[any_rows(len(table), block)[place]] if drawing == "correlation" else drawn
 

@@ -36,6 +36,7 @@ class Server:
                 told |= {"cache": params.cache_ram_mib, "asked": sorted(asked)}
                 body = json.dumps(
                     {
+                        "model": next(iter(params.model_alias)),
                         "choices": [
                             {"message": {"content": f"[move] cooperation\n{json.dumps(told)}"}, "finish_reason": "stop"}
                         ],

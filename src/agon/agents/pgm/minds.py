@@ -81,9 +81,6 @@ class BeliefState(ABC):
 class ActionForecast(BeliefState):
     """Forecasts in words after every round but the last: each other player's next action, and what each expects of the rest."""
 
-    forecast: Space | None = None
-    """The space of a forecast. None: the actions, where they are a choice of words."""
-
     def __init__(self, view: Observation, form: str, semantics: Semantics) -> None:
         super().__init__(view, "text", semantics)
         self.round = 1
@@ -109,12 +106,15 @@ class ActionForecast(BeliefState):
         """What the seats are called."""
         return view.rules.players
 
+    def forecast(self, view: Observation, seat: int) -> Space:
+        """The space of a forecast of `seat`: the asked seat's actions, where they are a choice of words."""
+        return view.legal if isinstance(view.legal, Choice) else Text(100)
+
     def think(self, view: Observation) -> Thinking:
         """Every player's forecast of every other."""
         self.round, self.written = view.round, ()
         pairs = self.pairs(("expect of", "expects of"), [self.seat, *self.others], self.names(view))
-        space = self.forecast or (view.legal if isinstance(view.legal, Choice) else Text(100))
-        form = Form((*((name, space) for name in pairs), ("because", WORDS)))
+        form = Form((*((name, self.forecast(view, seat)) for name, (_, seat) in pairs.items()), ("because", WORDS)))
         answer = yield form
         if answer is not None:
             forecasts = pair_answers(pairs.values(), answer)

@@ -8,7 +8,9 @@ from agon.games.spaces import Choice
 class BeliefState(ActionForecast):
     """Forecasts in three words, after the votes of a round."""
 
-    forecast = Choice(("carry more", "carry the same", "carry less"))
+    def forecast(self, view: Observation, seat: int) -> Choice:
+        """How the seat changes what it would carry."""
+        return Choice(("carry more", "carry the same", "carry less"))
 
     def known(self, view: Observation) -> int:
         """Up to the last vote."""

@@ -17,7 +17,10 @@ KEYS = ["match", "game", "variant", "model", "agent", "opponent", "repetition"]
 
 
 def rules(games: pd.DataFrame) -> list[dict[str, Any]]:
-    """The two-player games with a payoff table: name, variant, options, payoff ([row][column] -> points of both), rounds."""
+    """The two-player games with a payoff table and the same actions for both.
+
+    The fields are name, variant, options, payoff ([row][column] -> points of both), rounds.
+    """
     return [
         {
             "name": game.game,
@@ -27,7 +30,7 @@ def rules(games: pd.DataFrame) -> list[dict[str, Any]]:
             "rounds": None if pd.isna(game.rounds) else int(game.rounds),
         }
         for game in normal_forms(games)
-        if len(game.players) == 2
+        if len(game.players) == 2 and len(game.options)
     ]
 
 

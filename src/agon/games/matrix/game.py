@@ -22,36 +22,48 @@ State = tuple[tuple[Profile, ...], ...]
 class MatrixGame(Game[State]):
     """One normal-form game played `rounds` times; both sides move at once and see all past actions.
 
-    `payoff` is nested by seat: `payoff[a0][a1]...[a_last]` is a list with one number of points per seat.
+    `options` are the actions of every seat, or a tuple of actions for each seat. `payoff` is nested by seat:
+    `payoff[a0][a1]...[a_last]` is a list with one number of points per seat.
     A void action (None) pays everybody 0 in that round (counterfactual paper, protocol as done).
     """
 
     name: str
     variant: str
-    options: tuple[str, ...]
+    options: tuple[str | tuple[str, ...], ...]
     payoff: Sequence[Any]
     rounds: int
     rules: int = 1
     seats: int = field(init=False)
 
     def __post_init__(self) -> None:
-        options, payoff = tuple(self.options), _frozen(self.payoff)
+        options = tuple(
+            own if isinstance(own, str) or not isinstance(own, Sequence) else tuple(own) for own in self.options
+        )
+        payoff = _frozen(self.payoff)
         seats = _depth(payoff) - 1
-        are_labels = all(isinstance(option, str) and option.strip() and option.isprintable() for option in options)
-        if len(set(options)) != len(options) or len(options) < 1 or not are_labels:
+        action_sets: tuple[Any, ...] = (
+            options if any(isinstance(own, tuple) for own in options) else (options,) * max(seats, 1)
+        )
+        if not all(map(_are_labels, action_sets)):
             raise ValueError(
                 f"{self.name}: the options {list(options)} must be distinct labels, at least one, and none empty or with "
                 "characters that cannot be printed"
+            )
+        if len(action_sets) != seats > 0:
+            raise ValueError(
+                f"{self.name}: options are lists for {len(action_sets)} players, and payoff is for {seats}"
             )
         if type(self.rounds) is not int or self.rounds < 1:
             raise ValueError(f"{self.name}: rounds is {self.rounds}; it must be at least 1, and whole")
         if texts := sorted(set(_texts(payoff))):
             raise ValueError(f"{self.name}: payoff holds the text {texts[0]!r}: write numbers such as 2, 0.5 or 1/3")
-        if seats < 1 or not _regular(payoff, (*[len(options)] * seats, seats)):
+        sizes = [*map(len, action_sets)]
+        if seats < 1 or not _regular(payoff, (*sizes, seats)):
             raise ValueError(
                 f"{self.name}: payoff must hold one number per player for each of the "
-                f"{len(options)} actions of every player; its shape does not fit"
+                f"{' x '.join(map(str, sizes))} action profiles; its shape does not fit"
             )
+        options = action_sets[0] if len(set(action_sets)) == 1 else action_sets
         for name, value in {"options": options, "payoff": payoff, "seats": seats}.items():
             object.__setattr__(self, name, value)
 
@@ -60,8 +72,19 @@ class MatrixGame(Game[State]):
         return hash((self.name, self.variant, self.options, self.payoff, self.rounds, self.rules))
 
     @cached_property
-    def _choice(self) -> Choice:
-        return Choice(self.options)
+    def action_sets(self) -> tuple[tuple[str, ...], ...]:
+        """The actions of each seat."""
+        nested: Any = self.options
+        return nested if isinstance(nested[0], tuple) else (nested,) * self.seats
+
+    @cached_property
+    def prompt(self) -> str:
+        """The file with its prompt."""
+        return "prompt.md" if len(set(self.action_sets)) == 1 else "prompt_different.md"
+
+    @cached_property
+    def _choices(self) -> tuple[Choice, ...]:
+        return tuple(map(Choice, self.action_sets))
 
     @cached_property
     def normal_form(self) -> "MatrixGame":
@@ -82,15 +105,13 @@ class MatrixGame(Game[State]):
     def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
         """Points of each seat for one round; all 0 when an action is None. Raises IllegalAction."""
         cell: Any = self.payoff
-        for seat, action in enumerate(profile):
-            if action is not None and action not in self.options:
-                raise IllegalAction(
-                    f"seat {seat} may not play {action!r} in {self.name}: only {', '.join(self.options)}"
-                )
+        for seat, (action, own) in enumerate(zip(profile, self.action_sets, strict=True)):
+            if action is not None and action not in own:
+                raise IllegalAction(f"seat {seat} may not play {action!r} in {self.name}: only {', '.join(own)}")
         if None in profile:
             return (0,) * self.seats
-        for action in profile:
-            cell = cell[self.options.index(action)]
+        for action, own in zip(profile, self.action_sets, strict=True):
+            cell = cell[own.index(str(action))]
         return tuple(cell)
 
     def outcomes(self, seat: int) -> list[tuple[Profile, tuple[float, ...]]]:
@@ -100,10 +121,9 @@ class MatrixGame(Game[State]):
         def reorder(values: Sequence[Any]) -> tuple[Any, ...]:
             return tuple(values[other] for other in order)
 
-        rows = [
-            (reorder(profile), reorder(self.payoffs(profile))) for profile in product(self.options, repeat=self.seats)
-        ]
-        return sorted(rows, key=lambda row: [self.options.index(str(action)) for action in row[0]])
+        rows = [(reorder(profile), reorder(self.payoffs(profile))) for profile in product(*self.action_sets)]
+        sets = reorder(self.action_sets)
+        return sorted(rows, key=lambda row: [own.index(action) for own, action in zip(sets, row[0], strict=True)])
 
     def start(self, dice: Dice) -> State:
         """No chance in these games: no finished rounds."""
@@ -114,13 +134,13 @@ class MatrixGame(Game[State]):
         return tuple(range(self.seats)) if len(state[0]) < self.rounds else ()
 
     def legal_actions(self, state: State, seat: int) -> Choice:
-        """The game's labels, always."""
-        return self._choice
+        """The seat's labels, always."""
+        return self._choices[seat]
 
     def observe(self, state: State, seat: int) -> Observation:
         """All finished rounds from the seat's side; never the round being played."""
         past = state[seat]
-        return Observation(seat, len(past) + 1, self._choice, past, self)
+        return Observation(seat, len(past) + 1, self._choices[seat], past, self)
 
     def watch(self, state: State) -> Observation:
         """All finished rounds, in seat order, which is as the first seat sees them."""
@@ -138,13 +158,15 @@ class MatrixGame(Game[State]):
 
 @kind("agon.games.relabel")
 def relabel(game: MatrixGame, labels: Mapping[str, str], variant: str = "label") -> MatrixGame:
-    """The same incentives under other words: `labels` maps each old label to its new one (all of them).
+    """The same incentives under other words: `labels` maps each old label of any player to its new one (all of them).
 
     A permutation of the labels is the label change of rock-paper-scissors (counterfactual paper, 4.1).
     """
-    if set(labels) != set(game.options):
-        raise ValueError(f"relabel: {sorted(labels)} must name every action of {game.name}: {sorted(game.options)}")
-    return replace(game, options=tuple(labels[option] for option in game.options), variant=variant)
+    every = sorted({option for own in game.action_sets for option in own})
+    if sorted(labels) != every:
+        raise ValueError(f"relabel: {sorted(labels)} must name every action of {game.name}: {every}")
+    options = tuple(tuple(labels[option] for option in own) for own in game.action_sets)
+    return replace(game, options=options, variant=variant)
 
 
 @kind("agon.games.repay")
@@ -160,6 +182,16 @@ def repay(game: MatrixGame, payoff: Sequence[Any], variant: str = "payoff") -> M
 def joint(game: MatrixGame, labels: Mapping[str, str], payoff: Sequence[Any], variant: str = "joint") -> MatrixGame:
     """Other words and other incentives at once."""
     return relabel(repay(game, payoff), labels, variant)
+
+
+def _are_labels(options: Any) -> bool:
+    """Whether a seat's options are a tuple of distinct texts that can be printed."""
+    is_filled = isinstance(options, tuple) and len(options) > 0
+    return (
+        is_filled
+        and all(isinstance(option, str) and option.strip() and option.isprintable() for option in options)
+        and len(set(options)) == len(options)
+    )
 
 
 def _frozen(value: Any) -> Any:

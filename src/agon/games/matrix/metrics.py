@@ -58,7 +58,7 @@ WEIGHED = ["expected_payoff", "regret", "exploitability", "distance_to_uniform",
 class Course:
     """Matches of one game as arrays (matches x rounds), from one player's side.
 
-    Actions are positions among the game's options; -1 is void. REPLACED marks a substitute's action, such as a random one,
+    Actions are positions among the options of their player; -1 is void. REPLACED marks a substitute's action, such as a random one,
     which is nobody's behaviour.
     """
 
@@ -67,7 +67,7 @@ class Course:
     paid: NDArray[np.float64]
     paid_other: NDArray[np.float64]
     payoff: NDArray[np.float64]
-    """What (own, other) pays the player (points), actions x actions."""
+    """What (own, other) pays the player (points), own actions x other's actions."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -97,7 +97,7 @@ def opponent_comprehension_as_done(course: Course) -> NDArray[np.float64]:
     There a missing own action is taken as the second one, and a round with a void other never counts.
     In games of three actions the records follow the printed definition.
     """
-    if len(course.payoff) != 2:
+    if course.payoff.shape != (2, 2):
         return opponent_comprehension(course)
     own_action = np.where(course.own < 0, 1, course.own)
     points, copy_points = course.payoff[own_action, course.other], course.payoff[course.other, course.other]
@@ -125,14 +125,14 @@ def cooperation_rate(course: Course) -> NDArray[np.float64]:
 
     Rounds in which a substitute acted for the player do not count.
     """
-    if len(course.payoff) != 2:
+    if course.payoff.shape != (2, 2):
         return np.full(course.shape[0], np.nan)
     return _ratio((course.own == 0).sum(axis=1), (course.own != REPLACED).sum(axis=1))
 
 
 def cooperation_of_readable(course: Course) -> NDArray[np.float64]:
     """Share of the first action among the player's own actions; absent where it had none, or more than two to choose from."""
-    if len(course.payoff) != 2:
+    if course.payoff.shape != (2, 2):
         return np.full(course.shape[0], np.nan)
     return mix(course)[:, 0]
 
@@ -303,10 +303,10 @@ def weighed_per_match(decisions: pd.DataFrame) -> pd.DataFrame:
 def _weigh_game(
     mine: pd.DataFrame, theirs: pd.DataFrame, rules: pd.DataFrame, equilibria: pd.DataFrame | None, seat: int
 ) -> pd.DataFrame:
-    payoff, options = _payoff_matrix(rules, seat)
-    mixes, others = chances(mine.detail, options), chances(theirs.detail, options)
-    actions = _positions(theirs, options)
-    pure = np.where((actions < 0)[:, None], np.nan, np.eye(len(options))[actions])
+    payoff, options, other_options = _payoff_matrix(rules, seat)
+    mixes, others = chances(mine.detail, options), chances(theirs.detail, other_options)
+    actions = _positions(theirs, other_options)
+    pure = np.where((actions < 0)[:, None], np.nan, np.eye(len(other_options))[actions])
     others = np.where(np.isnan(others), pure, others)
     rows = ~np.isnan(mixes).any(axis=1)
     mixes, targets = mixes[rows], _targets(equilibria, seat, options)
@@ -335,12 +335,12 @@ def chances(details: Sequence[Any], options: Sequence[str]) -> NDArray[np.float6
 def _measure_game(
     mine: pd.DataFrame, theirs: pd.DataFrame, rules: pd.DataFrame, equilibria: pd.DataFrame | None, seat: int
 ) -> pd.DataFrame:
-    payoff, options = _payoff_matrix(rules, seat)
+    payoff, options, other_options = _payoff_matrix(rules, seat)
     rounds = int(mine["round"].max())
     grid = (-1, rounds)
     course = Course(
         own=_positions(mine, options).reshape(grid),
-        other=_positions(theirs, options).reshape(grid),
+        other=_positions(theirs, other_options).reshape(grid),
         paid=mine.payoff.to_numpy().reshape(grid),
         paid_other=theirs.payoff.to_numpy().reshape(grid),
         payoff=payoff,
@@ -379,7 +379,7 @@ def of_arrays(
 ) -> pd.DataFrame:
     """`of_course` for seat 0 of played arrays (matches, rounds, 2): positions of actions, and points (agon.games.matrix.simulate)."""
     game_equilibria = None if equilibria is None else _of_game(equilibria, game, variant)
-    payoff, options = _payoff_matrix(_of_game(payoffs, game, variant), 0)
+    payoff, options, _ = _payoff_matrix(_of_game(payoffs, game, variant), 0)
     course = Course(
         own=actions[:, :, 0].astype(np.int8),
         other=actions[:, :, 1].astype(np.int8),
@@ -394,11 +394,12 @@ def _of_game(table: pd.DataFrame, game: object, variant: object) -> pd.DataFrame
     return table[(table.game == game) & (table.variant == variant)]
 
 
-def _payoff_matrix(rules: pd.DataFrame, seat: int) -> tuple[NDArray[np.float64], list[str]]:
+def _payoff_matrix(rules: pd.DataFrame, seat: int) -> tuple[NDArray[np.float64], list[str], list[str]]:
+    """The payoffs of a seat (own actions x the other's), its own actions, and the other's."""
     rows = rules[rules.seat == seat]
     payoffs = dict(zip(zip(rows.action, rows.others, strict=True), rows.payoff, strict=True))
-    options = list(dict.fromkeys(rows.action))
-    return np.array([[payoffs[action, other] for other in options] for action in options], dtype=float), options
+    options, others = (list(dict.fromkeys(rules.action[rules.seat == place])) for place in (seat, 1 - seat))
+    return np.array([[payoffs[action, other] for other in others] for action in options], dtype=float), options, others
 
 
 def _targets(equilibria: pd.DataFrame | None, seat: int, options: Sequence[str]) -> NDArray[np.float64] | None:

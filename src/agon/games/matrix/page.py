@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, product
+from math import prod
 from typing import Any, ClassVar
 
 from agon.games.html import count, lines, number, table, text
@@ -76,7 +77,7 @@ def payoffs(scene: Scene) -> str:
     game: MatrixGame = scene.view.rules
     if game.seats == 2:
         return _two_player_table(scene, game)
-    if len(game.options) ** game.seats <= 1024 and (pays := _symmetric_payoffs(game)):
+    if prod(map(len, game.action_sets)) <= 1024 and (pays := _symmetric_payoffs(game)):
         return _symmetric_table(scene, game, pays)
     return _outcome_table(scene, game)
 
@@ -85,16 +86,19 @@ def _two_player_table(scene: Scene, game: MatrixGame) -> str:
     first, second = scene.order
     mine, other = ("you", "the other") if not scene.watched else (scene.short(first), scene.short(second))
     rows = []
-    for own in game.options:
+    for own in game.action_sets[first]:
         cells = []
-        for theirs in game.options:
+        for theirs in game.action_sets[second]:
             points = game.payoffs((own, theirs) if first == 0 else (theirs, own))
             cells.append(
                 f"<strong>{text(mine)} {number(points[first])}</strong><br>{text(other)} {number(points[second])}"
             )
         rows.append([f"{'you play ' if not scene.watched else ''}{text(own)}", *cells])
     theirs = "the other plays" if not scene.watched else f"{text(other)}:"
-    head = ["" if not scene.watched else text(f"{mine}:"), *(f"{theirs} {text(option)}" for option in game.options)]
+    head = [
+        "" if not scene.watched else text(f"{mine}:"),
+        *(f"{theirs} {text(option)}" for option in game.action_sets[second]),
+    ]
     return table("Points for a round, by what both do in it", head, rows)
 
 
@@ -102,10 +106,13 @@ def _two_player_table(scene: Scene, game: MatrixGame) -> str:
 def _symmetric_payoffs(game: MatrixGame) -> dict[tuple[str, tuple[int, ...]], float] | None:
     """Points by own action and the counts of the others' actions; None where it matters who plays what."""
     pays: dict[tuple[str, tuple[int, ...]], float] = {}
-    for profile in product(game.options, repeat=game.seats):
+    if len(set(game.action_sets)) > 1:
+        return None
+    options = game.action_sets[0]
+    for profile in product(options, repeat=game.seats):
         for seat, points in enumerate(game.payoffs(profile)):
             others = profile[:seat] + profile[seat + 1 :]
-            key = str(profile[seat]), tuple(others.count(option) for option in game.options)
+            key = str(profile[seat]), tuple(others.count(option) for option in options)
             if pays.setdefault(key, points) != points:
                 return None
     return pays
@@ -115,14 +122,15 @@ def _symmetric_table(scene: Scene, game: MatrixGame, pays: dict[tuple[str, tuple
     """One column per own action, one row per combination of the others' actions."""
     kinds = list(dict.fromkeys(others for _, others in pays))
     who = "you play" if not scene.watched else "a player plays"
-    rows = [[_format_others(game, others), *(number(pays[own, others]) for own in game.options)] for others in kinds]
+    options = game.action_sets[0]
+    rows = [[_format_others(options, others), *(number(pays[own, others]) for own in options)] for others in kinds]
     whose = "Your points" if not scene.watched else "A player's points"
-    head = [f"The {game.seats - 1} others", *(f"{who} {text(own)}" for own in game.options)]
+    head = [f"The {game.seats - 1} others", *(f"{who} {text(own)}" for own in options)]
     return table(f"{whose} for a round; the same for everybody", head, rows)
 
 
-def _format_others(game: MatrixGame, counts: tuple[int, ...]) -> str:
-    return ", ".join(f"{times} {text(option)}" for times, option in zip(counts, game.options, strict=True) if times)
+def _format_others(options: Sequence[str], counts: tuple[int, ...]) -> str:
+    return ", ".join(f"{times} {text(option)}" for times, option in zip(counts, options, strict=True) if times)
 
 
 def _outcome_table(scene: Scene, game: MatrixGame) -> str:

@@ -30,9 +30,22 @@ def _draw(options: Sequence[str], weights: Sequence[float], dice: Dice) -> str:
 
 
 @cache
-def _best_replies(game: MatrixGame) -> dict[str | None, str]:
-    """For each action of the other, the reply that pays most; the earlier one where two pay the same."""
-    return {other: max(game.options, key=lambda own: game.payoffs((own, other))[0]) for other in game.options}
+def _best_replies(game: MatrixGame, seat: int) -> dict[str | None, str]:
+    """For each action of the other, the reply that pays `seat` most; the earlier one where two pay the same."""
+
+    def points(own: str, other: str) -> float:
+        return game.payoffs((own, other) if seat == 0 else (other, own))[seat]
+
+    own_actions, others = game.action_sets[seat], game.action_sets[1 - seat]
+    return {other: max(own_actions, key=lambda own: points(own, other)) for other in others}
+
+
+def _common(view: Observation) -> tuple[str, ...]:
+    """The actions of all players. Raises ValueError where they have different ones."""
+    if len(set(view.rules.action_sets)) > 1:
+        raise ValueError(f"in {view.rules.name} the players have different actions: this script needs the same for all")
+    options: tuple[str, ...] = view.legal.options
+    return options
 
 
 # --- Georgousis et al., Evaluating Counterfactual Strategic Reasoning in LLMs, section 5.1, as done in their records
@@ -60,7 +73,7 @@ def best_reply_to_last(view: Observation, dice: Dice) -> str:
     if not view.past:
         return dice.choice(view.legal.options)
     last = view.past[-1][1]
-    return view.legal.options[0] if last is None else _best_replies(view.rules)[last]
+    return view.legal.options[0] if last is None else _best_replies(view.rules, view.seat)[last]
 
 
 @kind("agon.agents.scripted.best_reply_to_most_frequent")
@@ -69,7 +82,7 @@ def best_reply_to_most_frequent(view: Observation, dice: Dice) -> str:
     others = [other for _, other in view.past if other is not None]
     if not others:
         return dice.choice(view.legal.options)
-    return _best_replies(view.rules)[max(view.legal.options, key=others.count)]
+    return _best_replies(view.rules, view.seat)[max(view.rules.action_sets[1 - view.seat], key=others.count)]
 
 
 # --- Axelrod, The Evolution of Cooperation (1984), and its tournaments (1980)
@@ -78,27 +91,30 @@ def best_reply_to_most_frequent(view: Observation, dice: Dice) -> str:
 @kind("agon.agents.scripted.tit_for_tat")
 def tit_for_tat(view: Observation, dice: Dice) -> str:
     """Start kind, then repeat the other's last action. Rapoport, in Axelrod (1980)."""
-    return (view.past[-1][1] if view.past else None) or view.legal.options[0]
+    return (view.past[-1][1] if view.past else None) or _common(view)[0]
 
 
 @kind("agon.agents.scripted.tit_for_two_tats")
 def tit_for_two_tats(view: Observation, dice: Dice) -> str:
     """Kind, unless the other's last two actions were both unkind. Axelrod (1980)."""
-    kind, unkind = view.legal.options[:2]
+    kind, unkind = _common(view)[:2]
     return unkind if [other for _, other in view.past[-2:]] == [unkind, unkind] else kind
 
 
 @kind("agon.agents.scripted.grim")
 def grim(view: Observation, dice: Dice) -> str:
     """Kind until the other is unkind once, then unkind for ever. Friedman (1971)."""
-    kind, unkind = view.legal.options[:2]
+    kind, unkind = _common(view)[:2]
     return unkind if unkind in [other for _, other in view.past] else kind
 
 
 @kind("agon.agents.scripted.always")
 def always(view: Observation, dice: Dice, position: int) -> str:
     """Always the action at `position` in the game's order (0 is the kind one of a dilemma)."""
-    return view.legal.options[position]
+    options: tuple[str, ...] = view.legal.options
+    if position >= len(options):
+        raise ValueError(f"always: position is {position}, and the actions have the positions 0 to {len(options) - 1}")
+    return options[position]
 
 
 @kind("agon.agents.scripted.alternator")
@@ -137,11 +153,11 @@ def favourites(game: MatrixGame, seat: int) -> Sequence[Sequence[Sequence[Fracti
     """The one-shot equilibria that pay the seat most, as [equilibrium][player][option] -> probability."""
 
     def worth(profile: Sequence[Sequence[Fraction]]) -> Fraction:
-        cells = product(range(len(game.options)), repeat=game.seats)
+        cells = product(*(enumerate(own) for own in game.action_sets))
         return sum(
             (
-                prod(mix[i] for mix, i in zip(profile, cell, strict=True))
-                * Fraction(str(game.payoffs([game.options[i] for i in cell])[seat]))
+                prod(mix[i] for mix, (i, _) in zip(profile, cell, strict=True))
+                * Fraction(str(game.payoffs([action for _, action in cell])[seat]))
                 for cell in cells
             ),
             start=Fraction(),
@@ -160,7 +176,7 @@ def memory_one(view: Observation, dice: Dice, first: float, kind: Sequence[float
 
     Nowak and Sigmund (1993). A void action counts as kind.
     """
-    options = view.legal.options
+    options = _common(view)
     probability = first
     if view.past:
         own, other = view.past[-1]
@@ -188,9 +204,10 @@ def extort_2(view: Observation, dice: Dice) -> str:
 
 def dilemma_payoffs(game: MatrixGame) -> tuple[float, float, float, float]:
     """(R, S, T, P) of a symmetric two-action game. Raises ValueError for any other game."""
-    if game.seats != 2 or len(game.options) != 2:
-        raise ValueError(f"{game.name} has {len(game.options)} actions and {game.seats} seats: this needs two of each")
-    kind, unkind = game.options
+    if game.seats != 2 or len(set(game.action_sets)) > 1 or len(game.action_sets[0]) != 2:
+        sizes = " x ".join(str(len(own)) for own in game.action_sets)
+        raise ValueError(f"{game.name} has {sizes} actions: this needs two players with the same two actions")
+    kind, unkind = game.action_sets[0]
     reward, sucker, temptation, punishment = (
         game.payoffs(p)[0] for p in ((kind, kind), (kind, unkind), (unkind, kind), (unkind, unkind))
     )
@@ -230,15 +247,21 @@ def _defect(view: Observation) -> str:
 
 def _reciprocate(view: Observation) -> str:
     """Cooperate first; then defect where anybody else defected in the last round. Tit for tat among several."""
-    kind, unkind = view.legal.options
+    kind, unkind = _common(view)
     return unkind if view.past and unkind in view.past[-1][1:] else kind
 
 
 DILEMMA = {"cooperate": _cooperate, "defect": _defect, "reciprocate": _reciprocate}
 
 
-def reference(view: Observation, dice: Dice, *, dilemma: str = "reciprocate") -> str:
-    """The reference player of dilemmas. `dilemma`: cooperate, defect or reciprocate. Raises ValueError for more than two actions."""
-    if len(view.legal.options) != 2:
-        raise ValueError("the reference player plays dilemmas alone: games with two actions")
-    return DILEMMA[dilemma](view)
+def reference(view: Observation, dice: Dice, *, dilemma: str | None = None) -> str:
+    """The reference player. In dilemmas it cooperates, defects or reciprocates, as `dilemma` says; without it, it reciprocates.
+
+    Other games, in which not all players have the same two actions, it plays as `favourite_equilibrium` does. Raises ValueError
+    for them where `dilemma` is set.
+    """
+    if len(set(view.rules.action_sets)) == 1 and len(view.legal.options) == 2:
+        return DILEMMA[dilemma or "reciprocate"](view)
+    if dilemma is not None:
+        raise ValueError("the setting `dilemma` is for games in which all players have the same two actions")
+    return favourite_equilibrium(view, dice)

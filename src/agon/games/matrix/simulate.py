@@ -75,8 +75,8 @@ def win_stay_lose_shift() -> Policy:
 
 def best_reply_to_last(game: MatrixGame) -> Policy:
     """The best reply of seat 0 to the other's last option, the earlier of equals; uniform at first."""
-    size = len(game.options)
-    payoffs = np.array([[game.payoffs((action, other))[0] for action in game.options] for other in game.options])
+    options, size = game.action_sets[0], len(game.action_sets[0])
+    payoffs = np.array([[game.payoffs((action, other))[0] for action in options] for other in options])
     return Policy(np.full(size, 1 / size), np.broadcast_to(np.eye(size)[payoffs.argmax(axis=1)], (size,) * 3))
 
 
@@ -100,9 +100,11 @@ def simulate(
     negative. `draws` (matches, rounds, 2) gives these numbers, else they come from `rng` (24 bits each). Raises
     ValueError for a game of other than two seats, and for policies or draws of another shape.
     """
-    size, shape = len(game.options), (matches, game.rounds, 2)
+    size, shape = len(game.action_sets[0]), (matches, game.rounds, 2)
     if game.seats != 2 or any(policy.first.size != size for policy in policies):
         raise ValueError(f"{game.name} has {game.seats} seats and {size} options: the policies do not fit")
+    if len(set(game.action_sets)) > 1:
+        raise ValueError(f"{game.name}: the players have different actions, and policies need the same for both")
     if draws is not None and draws.shape != shape:
         raise ValueError(f"draws have the shape {draws.shape}, not {shape}")
     cell_payoffs = _payoffs(game)
@@ -178,7 +180,7 @@ def _remainder(draw: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.f
 
 def _payoffs(game: MatrixGame) -> NDArray[Any]:
     """(2, k * k): points of each seat in each cell."""
-    cells = np.array([game.payoffs(profile) for profile in product(game.options, repeat=2)]).T
+    cells = np.array([game.payoffs(profile) for profile in product(*game.action_sets)]).T
     # Twice the range fits, so that the difference of two payoffs does not overflow.
     small = cells.dtype.kind == "i" and 2 * np.abs(cells).max() <= np.iinfo(np.int16).max
     return np.ascontiguousarray(cells, dtype=np.int16 if small else cells.dtype)

@@ -129,7 +129,7 @@ function solve() {
   told.textContent = `${profiles.length} ${profiles.length === 1 ? "equilibrium" : "equilibria"}: ${profiles.length - mixes} pure, ${mixes} mixed.`
     + (degenerate ? " The game is degenerate: some action ties with another, so there may be more, even infinitely many." : "");
   found.replaceChildren(el("ol", null, profiles.map((profile) => listed(profile, rows, columns))), ...(size === 2 ? [replies(rows, columns, profiles)] : []));
-  address.write({points: points.flat(2).map((text) => text.trim()).join(" "), names: names.join("|")});
+  address.write({points: points.flat(2).map((text) => text.trim()).join(" "), names: names.join("|")}, true);
 }
 
 function follow() {

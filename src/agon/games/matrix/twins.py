@@ -22,11 +22,11 @@ Mixed = frozenset[tuple[str, str, Any]]
 
 def restated(game: MatrixGame, map: Any) -> tuple[MatrixGame, Any]:
     """A game with reordered options, exchanged seats and scaled payoffs, and the rest of the map: its words."""
-    options = map.reorder(game.options)
+    options = map.by_seats([map.reorder(own) for own in game.action_sets])
 
     def table(profile: tuple[str, ...]) -> Any:
         if len(profile) < game.seats:
-            return [table((*profile, option)) for option in options]
+            return [table((*profile, option)) for option in options[len(profile)]]
         return map.map_payoffs(game.payoffs([profile[map.seat(seat)] for seat in range(game.seats)]))
 
     rest = replace(map, seats=(), names=(), order=(), factor=1, shift=0)
@@ -51,8 +51,8 @@ def _equilibria(form: NormalForm, players: tuple[str, ...]) -> frozenset[Mixed]:
     return frozenset(
         frozenset(
             (player, option, weight if solution.exact else round(float(weight), 6))
-            for player, mix in zip(players, profile, strict=True)
-            for option, weight in zip(form.options, mix, strict=True)
+            for player, own, mix in zip(players, form.action_sets, profile, strict=True)
+            for option, weight in zip(own, mix, strict=True)
             if weight
         )
         for profile in solution.profiles
@@ -63,24 +63,24 @@ def _replies(form: NormalForm, players: tuple[str, ...]) -> Mapping[Any, frozens
     replies = {}
     for seat, player in enumerate(players):
         rest = [other for other in range(form.seats) if other != seat]
-        for others in product(range(len(form.options)), repeat=form.seats - 1):
-            mixes = [(0,) * len(form.options)] * form.seats
-            for other, option in zip(rest, others, strict=True):
-                mixes[other] = tuple(int(place == option) for place in range(len(form.options)))
-            key = frozenset((players[other], form.options[option]) for other, option in zip(rest, others, strict=True))
+        for others in product(*(form.action_sets[other] for other in rest)):
+            mixes = [(0,) * len(own) for own in form.action_sets]
+            for other, action in zip(rest, others, strict=True):
+                mixes[other] = tuple(int(action == option) for option in form.action_sets[other])
+            key = frozenset((players[other], action) for other, action in zip(rest, others, strict=True))
             replies[player, key] = frozenset(best_replies(form, seat, mixes))
     return replies
 
 
 def _security_level(form: NormalForm, seat: int) -> float:
     """The seat's security level (points): its maximin payoff (von Neumann 1928)."""
-    options = range(len(form.options))
+    own_places, places = (range(len(form.action_sets[place])) for place in (seat, 1 - seat))
 
     def payoff(action: int, other: int) -> float:
         cell = (action, other) if seat == 0 else (other, action)
         return float(form.payoff[cell[0]][cell[1]][seat])
 
-    return security(np.array([[payoff(action, other) for other in options] for action in options]))[1]
+    return security(np.array([[payoff(action, other) for other in places] for action in own_places]))[1]
 
 
 def solver(game: Game[Any]) -> Callable[[Observation], Mapping[str, float]]:
@@ -93,6 +93,6 @@ def _favourite(form: Any, seat: int) -> Mapping[str, float]:
     profiles = favourites(form, seat)
     return {
         option: share
-        for place, option in enumerate(form.options)
+        for place, option in enumerate(form.action_sets[seat])
         if (share := float(sum(profile[seat][place] for profile in profiles) / len(profiles)))
     }

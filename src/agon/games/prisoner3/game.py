@@ -39,11 +39,11 @@ class Prisoner3(MatrixGame):
 
     def seat_facts(self, seat: int) -> dict[str, Any]:
         """`defection`: the action that is one."""
-        return {"defection": self.options[1]}
+        return {"defection": self.action_sets[0][1]}
 
     def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
         """Points of each seat for one round; an action that is None pays as `semantics` says. Raises IllegalAction."""
-        default = self.options[0 if self.semantics == "strict" else 1]
+        default = self.action_sets[0][0 if self.semantics == "strict" else 1]
         return super().payoffs([default if action is None else action for action in profile])
 
 

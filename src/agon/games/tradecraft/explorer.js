@@ -5,7 +5,7 @@ const LOOKED = {item_info: "look-ups of items", possible_recipes_from_hand: "que
 const FAULTS = {"bad partner": "it names no other player", "beyond the hand": "it is more than somebody holds"};
 const SIGNS = {submit_proposal: "→", accept: "✓", reject: "✗", craft_apply: "⚒", craft_done: "★"};
 const chosen = {};
-let game = null, step = 0;
+let game = null, step = 0, timer = null;
 
 const plain = (item) => item.replaceAll("_", " ");
 const named = (seat) => `${game.players[seat]} (${game.agents[seat]})`;
@@ -63,7 +63,7 @@ function held(seat, now, before) {
 
 function go(to) {
   step = Math.max(0, Math.min(game.moves.length, to));
-  address.write({...chosen, game: game.match, step: String(step)});
+  address.write({...chosen, game: game.match, step: String(step)}, true);
   draw();
 }
 
@@ -87,6 +87,13 @@ function draw() {
       el("span", {class: "sign", "aria-hidden": "true"}, sign(each)), ` turn ${each.turn}: ${told(each)}`))));
 }
 
+/** Starts or ends the play: a move every 1.2 seconds. */
+function plays(on) {
+  clearInterval(timer);
+  timer = on ? setInterval(() => (step < game.moves.length ? go(step + 1) : plays(false)), 1200) : null;
+  play.textContent = on ? "❚❚ Pause" : "▶ Play";
+}
+
 const place = () => (step ? `Move ${step} of ${game.moves.length}, turn ${game.moves[step - 1].turn}` : `Start, ${game.moves.length} moves to come`);
 
 /** The games that are left; the one in view stays if it is among them. */
@@ -99,6 +106,7 @@ function choose(wanted, at) {
   status.textContent = left.length ? `${grouped(left.length)} of ${grouped(games.length)} games` : "No game fits. Choose less.";
   if (!found) return;
   const same = game === found;
+  if (!same) plays(false);
   game = found;
   select.value = game.match;
   title.textContent = `${game.title}: ${game.result}`;
@@ -119,11 +127,15 @@ const title = el("h2");
 const slider = el("input", {type: "range", min: 0, step: 1, "aria-label": "Move", oninput: () => go(Number(slider.value))});
 const where = el("p", {class: "soft"});
 const [first, back] = [button("|◀ Start", () => 0), button("◀ Back", () => step - 1)];
+const play = el("button", {type: "button", onclick: () => {
+  if (step === game.moves.length) go(0);
+  plays(!timer);
+}}, "▶ Play");
 const [next, last] = [button("Next ▶", () => step + 1), button("End ▶|", () => game.moves.length)];
 const happened = el("div", {"aria-live": "polite"});
 const board = el("div", {class: "board"});
 const moves = el("ol", {class: "moves"});
-const shown = el("div", null, title, el("div", {class: "controls"}, first, back, next, last, el("label", {class: "wide"}, where, slider)),
+const shown = el("div", null, title, el("div", {class: "controls"}, first, back, play, next, last, el("label", {class: "wide"}, where, slider)),
   happened, board, el("h2", null, "All moves"), moves);
 
 main.append(el("div", {class: "controls"}, narrowed.labels, el("label", {class: "wide"}, "Game", select)), status, shown);

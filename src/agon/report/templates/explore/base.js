@@ -32,23 +32,27 @@ function unpacked(columns) {
   return Array.from({length}, (_, place) => Object.fromEntries(whole.map(([name, column]) => [name, column[place]])));
 }
 
-/** What is chosen stands in the address behind #, so that a link leads to it. */
+/** What is chosen stands in the address behind #, so that a link leads to it, and Back undoes a choice. */
 const address = {
   read() {
     return Object.fromEntries(new URLSearchParams(location.hash.slice(1).replaceAll("+", "%2B")));
   },
-  write(values) {
+  /** `typed`: the address replaces the one before, so that Back does not undo single letters. */
+  write(values, typed = false) {
     const said = Object.entries(values).filter(([, value]) => value !== "" && value !== null)
       .map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
-    history.replaceState(null, "", `#${said}`);
+    if (`#${said}` === (location.hash || "#")) return;
+    history[typed ? "replaceState" : "pushState"](null, "", `#${said}`);
   },
 };
 
 /** Choices that narrow rows down: every one offers what the others have left, with how often it is there.
- * `filters`: {column: label}; `chosen`: what is chosen of each, "" for all; `fits(row)`: what else must be so. */
+ * `filters`: {column: label}; `chosen`: what is chosen of each, "" for all; `fits(row)`: what else must be so.
+ * `data.key` {name, column}: an address with #name=VALUE shows the one row with this value in the column. */
 function facets(rows, filters, chosen, fits, changed) {
   const names = Object.keys(filters);
-  const passing = (but) => rows.filter((row) => fits(row) && names.every((name) => name === but || !chosen[name] || String(row[name]) === chosen[name]));
+  const {key} = data;
+  const passing = (but) => rows.filter((row) => (!key || but || !chosen[key.name] || row[key.column] === chosen[key.name]) && fits(row) && names.every((name) => name === but || !chosen[name] || String(row[name]) === chosen[name]));
   const selects = Object.fromEntries(names.map((name) => [name, el("select", {onchange: (event) => changed(name, event.target.value)})]));
   const known = Object.fromEntries(names.map((name) => [name, [...new Set(rows.map((row) => row[name]))].filter((value) => value !== null)]));
   return {
@@ -56,6 +60,7 @@ function facets(rows, filters, chosen, fits, changed) {
     labels: names.map((name) => el("label", null, filters[name], selects[name])),
     /** Takes what an address says; a filter that does not know the value lets all pass. */
     follow(said) {
+      if (key) chosen[key.name] = rows.some((row) => row[key.column] === said[key.name]) ? said[key.name] : "";
       for (const name of names) chosen[name] = known[name].some((value) => String(value) === said[name]) ? said[name] : "";
     },
     update() {
@@ -91,11 +96,11 @@ function paged(step, chosen, show, row, follow) {
       pages.more.hidden = found <= pages.limit;
       pages.more.textContent = `Show ${grouped(Math.min(step, found - pages.limit))} more of ${grouped(found - pages.limit)}`;
     },
-    /** What was chosen, into the address and onto the page. */
-    take(values) {
-      Object.assign(chosen, values);
+    /** What was chosen, into the address and onto the page. A new choice ends the view of one row. */
+    take(values, typed = false) {
+      Object.assign(chosen, data.key ? {[data.key.name]: ""} : {}, values);
       pages.limit = step;
-      address.write(chosen);
+      address.write(chosen, typed);
       show();
     },
     follow() {
@@ -109,3 +114,18 @@ function paged(step, chosen, show, row, follow) {
 }
 
 const grouped = (number) => number.toLocaleString("en-US");
+
+/** The address of one row. */
+const link = (row, text) => el("a", {href: `#${data.key.name}=${encodeURIComponent(row[data.key.column])}`}, text);
+
+/** A button that saves rows as CSV. `found()` gives them. */
+function download(found, name) {
+  const quoted = (value) => (/[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+  return el("button", {type: "button", onclick: () => {
+    const columns = Object.keys(data.columns);
+    const lines = found().map((row) => columns.map((column) => quoted(String(row[column] ?? ""))).join(","));
+    const file = URL.createObjectURL(new Blob([[columns.join(","), ...lines, ""].join("\n")], {type: "text/csv"}));
+    el("a", {href: file, download: `${name}.csv`}).click();
+    URL.revokeObjectURL(file);
+  }}, "Save these rows (CSV)");
+}

@@ -1,18 +1,22 @@
 // A table to search and to filter. data: columns (packed); noun, nouns; search (columns); filters {column: label};
 // and cards {head, sign, line, details {column: label}} or table {column: label}; marked {column: column with a sign};
-// signs {value: [class, sign]}; numbers (columns).
+// signs {value: [class, sign]}; numbers (columns); key {name, column}: see base.js; links {value of column `paper`: {text: address}}.
 const rows = unpacked(data.columns);
-const chosen = {q: ""};
+const chosen = {q: "", sort: ""};
 
 for (const row of rows) row.found = data.search.map((name) => row[name] ?? "").join(" ").toLowerCase().replace(/\s+/g, " ");
 
 const asked = () => chosen.q.trim().toLowerCase().replace(/\s+/g, " ");
 const narrowed = facets(rows, data.filters, chosen, (row) => asked().split(" ").every((word) => row.found.includes(word)), (name, value) => pages.take({[name]: value}));
 
-/** The rows that hold all words and pass all filters; those that hold the words as they stand come first. */
+/** The rows that hold all words and pass all filters, sorted by a column, or else first those that hold the words as they stand. */
 function passing() {
   const kept = narrowed.passing(), phrase = asked();
-  return kept.filter((row) => row.found.includes(phrase)).concat(kept.filter((row) => !row.found.includes(phrase)));
+  const [, down, by] = chosen.sort.match(/^(-?)(.*)$/);
+  if (!by) return kept.filter((row) => row.found.includes(phrase)).concat(kept.filter((row) => !row.found.includes(phrase)));
+  const order = (a, b) => (a === null || b === null ? (a === null) - (b === null) : typeof a === "number" && typeof b === "number" ? a - b
+    : String(a).localeCompare(String(b), "en", {numeric: true}));
+  return kept.sort((a, b) => (down ? order(b[by], a[by]) : order(a[by], b[by])));
 }
 
 const text = (value) => (value === null || value === undefined || value === "" ? "not given" : String(value));
@@ -28,7 +32,9 @@ function card(row, open) {
   return el("details", {open},
     el("summary", null, ...(sign ? [el("strong", null, ...signed(row[sign])), ": "] : []), text(row[head]),
       el("span", {class: "soft"}, line.map((name) => row[name]).filter(Boolean).join(" · "))),
-    el("dl", null, shown.map(([name, label]) => [el("dt", null, label), el("dd", null, text(row[name]))])));
+    el("dl", null, shown.map(([name, label]) => [el("dt", null, label), el("dd", null, text(row[name]))])),
+    data.key ? el("p", {class: "soft more"}, link(row, "link to this " + data.noun),
+      Object.entries((data.links || {})[row.paper] || {}).map(([said, href]) => [" · ", el("a", {href}, said)])) : null);
 }
 
 function tabled(some) {
@@ -36,7 +42,9 @@ function tabled(some) {
   const kind = (name) => ((data.numbers || []).includes(name) ? "number" : null);
   const mark = (row, name) => (name in data.marked ? [" ", signed(row[data.marked[name]])] : []);
   return el("table", {class: "rows"},
-    el("thead", null, el("tr", null, named.map(([name, label]) => el("th", {scope: "col", class: kind(name)}, label)))),
+    el("thead", null, el("tr", null, named.map(([name, label]) => el("th", {scope: "col", class: kind(name), "aria-sort": {[name]: "ascending", [`-${name}`]: "descending"}[chosen.sort] || null},
+      el("button", {type: "button", class: "head", onclick: () => pages.take({sort: chosen.sort === name ? `-${name}` : name})},
+        label, {[name]: " ▲", [`-${name}`]: " ▼"}[chosen.sort] || ""))))),
     el("tbody", null, some.map((row) => el("tr", null, named.map(([name, label]) => el("td", {"data-label": label, class: kind(name)},
       el("span", null, text(row[name]), mark(row, name))))))));
 }
@@ -70,22 +78,23 @@ function show() {
 
 function clear() {
   search.value = "";
-  pages.take(Object.fromEntries(["q", ...narrowed.names].map((name) => [name, ""])));
+  pages.take(Object.fromEntries(["q", "sort", ...narrowed.names].map((name) => [name, ""])));
 }
 
-const search = el("input", {type: "search", autocomplete: "off", spellcheck: "false", oninput: () => pages.take({q: search.value})});
+const search = el("input", {type: "search", autocomplete: "off", spellcheck: "false", oninput: () => pages.take({q: search.value}, true)});
 const status = el("p", {class: "status", role: "status"});
 const overview = el("div");
 const drawing = el("div");
 const list = el("div");
 const pages = paged(60, chosen, show, (place) => list.querySelectorAll("details > summary, tbody tr")[place], (said) => {
   chosen.q = search.value = said.q || "";
+  chosen.sort = (said.sort || "").replace(/^-/, "") in data.columns ? said.sort : "";
   narrowed.follow(said);
 });
 
 main.append(
   el("div", {class: "controls", role: "search"}, el("label", {class: "wide"}, "Search for words", search),
     narrowed.labels,
-    el("button", {type: "button", onclick: clear}, "Clear all")),
+    el("button", {type: "button", onclick: clear}, "Clear all"), download(passing, data.nouns)),
   status, overview, drawing, list, pages.more);
 pages.follow();
