@@ -16,13 +16,14 @@ import pytest
 import yaml
 from patience import LONG
 from scipy import stats
+from unlike_actions import GAME, SETS
 
 from agon import ROOT, AgonError
 from agon.cli import main
 from agon_audit.audit import audit
 from agon_audit.mapping import as_mapping
 from agon_audit.printed import decide_all, decide_interval, decide_statement, decide_test, grim, read_numbers
-from agon_audit.rules import openspiel_rules
+from agon_audit.rules import form_rules, openspiel_rules
 
 
 def kinds(folder, **fields):
@@ -408,3 +409,7 @@ def test_the_page_fits_a_phone(games, tmp_path):
             assert page.evaluate("document.documentElement.scrollWidth") <= 390
             assert re.match("Audit of games", page.inner_text("h1"))
         browser.close()
+
+
+def test_players_with_different_actions_have_their_own_lists():
+    assert form_rules(GAME, "here", 3, None).actions == [[*own] for own in SETS]
