@@ -16,13 +16,14 @@ import pytest
 import yaml
 from patience import LONG
 from scipy import stats
+from unlike_actions import GAME, SETS
 
 from agon import ROOT, AgonError
 from agon.cli import main
 from agon_audit.audit import audit
 from agon_audit.mapping import as_mapping
 from agon_audit.printed import decide_all, decide_interval, decide_statement, decide_test, grim, read_numbers
-from agon_audit.rules import openspiel_rules
+from agon_audit.rules import form_rules, openspiel_rules
 
 
 def kinds(folder, **fields):
@@ -305,8 +306,8 @@ def test_the_exit_code_says_whether_there_are_differences(games, tmp_path, capfd
     assert (row.check, row.line, row.round) == ("points", 5, 4)
     (folder / "log.csv").write_text("nothing\n")
     assert main(words) == 2
-    said = capfd.readouterr().err.strip().splitlines()
-    assert len(said) == 1 and "it has no column" in said[0]
+    note, fault = capfd.readouterr().err.strip().splitlines()
+    assert note.endswith(f"/out is outside of this project, {ROOT}") and "it has no column" in fault
 
 
 def test_a_verdict_is_checked_against_the_files_later(games, tmp_path, capfd):
@@ -408,3 +409,7 @@ def test_the_page_fits_a_phone(games, tmp_path):
             assert page.evaluate("document.documentElement.scrollWidth") <= 390
             assert re.match("Audit of games", page.inner_text("h1"))
         browser.close()
+
+
+def test_players_with_different_actions_have_their_own_lists():
+    assert form_rules(GAME, "here", 3, None).actions == [[*own] for own in SETS]

@@ -5,16 +5,16 @@ from fractions import Fraction
 
 import pytest
 from refusals import unrefused
+from unlike_actions import GAME, PAYOFF, SETS, SETTINGS
 
 from agon import AgonError
 from agon.agents.llm import LLM
 from agon.agents.scripts import reference
 from agon.bridges.gymnasium import parallel_env
-from agon.conf import build
 from agon.games import IllegalAction
 from agon.games.equilibria import best_replies, equilibria
 from agon.games.html import as_text
-from agon.games.matrix import MatrixGame, relabel, scripts
+from agon.games.matrix import MatrixGame, scripts
 from agon.games.matrix.metrics import per_match
 from agon.games.matrix.simulate import mixed, simulate
 from agon.games.pages import Scene, board_of
@@ -23,23 +23,7 @@ from agon.plan import Match, Seat
 from agon.plan.symmetry import difference
 from agon.play import play_now, turns_table
 from agon.replay import games_of
-from agon_audit.rules import form_rules
-from agon_twins.check import check
-from agon_twins.records import form_of
-from agon_twins.twin import twin
 
-SETS = ("up", "down"), ("left", "middle", "right")
-PAYOFF = [[[3, 1], [0, 0], [2, 2]], [[1, 1], [4, 2], [0, 5]]]
-SETTINGS = {
-    "_target_": "agon.games.matrix.MatrixGame",
-    "_convert_": "all",
-    "name": "cut",
-    "variant": "default",
-    "options": [list(own) for own in SETS],
-    "payoff": PAYOFF,
-    "rounds": 3,
-}
-GAME = build(SETTINGS)
 START = GAME.start(None)
 THREE = MatrixGame("three", "x", (*SETS, ("go", "stay")), [[[[1, 2, 3]] * 2] * 3] * 2, 2)
 
@@ -141,25 +125,8 @@ def test_the_games_beside_turns_have_all_lists():
     assert games_of(games) == [GAME]
 
 
-@pytest.mark.parametrize(
-    ("changes", "sets"),
-    [
-        ({"words": {"up": "moss", "left": "fern"}}, (("moss", "down"), ("fern", "middle", "right"))),
-        ({"order": {"actions": "reversed"}}, (("down", "up"), ("right", "middle", "left"))),
-        ({"order": {"seats": [1, 0]}, "scale": {"payoffs": 10}}, SETS[::-1]),
-    ],
-)
-def test_twins_change_words_order_and_seats(changes, sets):
-    other = twin(GAME, "t", **changes)
-    assert other.normal_form.action_sets == sets
-    assert check(GAME, other, other.map).counterexample == ""
-    assert check(GAME, relabel(GAME, {name: name for own in SETS for name in own}), other.map).counterexample
-
-
 def test_what_needs_the_same_actions_for_all_says_so():
     refusals = [
-        (lambda: twin(GAME, "t", order={"actions": ["down", "up"]}).normal_form, "no permutation of"),
-        (lambda: form_of(GAME), "the players have different actions: their mixes cannot be compared"),
         (lambda: simulate(GAME, (mixed([0.5, 0.5]),) * 2, 1, None), "policies need the same for both"),
         (lambda: parallel_env(GAME), "needs one list of options, the same for every seat"),
         (lambda: scripts.one_shot_equilibrium(GAME.observe(START, 0), None), "is not symmetric"),
@@ -170,6 +137,5 @@ def test_what_needs_the_same_actions_for_all_says_so():
             call()
 
 
-def test_the_seats_differ_and_an_audit_has_both_lists():
+def test_the_seats_differ():
     assert difference(GAME) == "the players have different actions"
-    assert form_rules(GAME, "here", 3, None).actions == [[*own] for own in SETS]
