@@ -1,22 +1,12 @@
-"""Short games, a server and a browser for everybody in this folder. Where there is no browser, its tests are skipped."""
+"""Short games, a server and people for everybody in this folder."""
 
 import functools
-import shutil
-from concurrent.futures import ThreadPoolExecutor
 
 import driving
 import pytest
 from patience import LONG
 
 from agon_hall import tables
-
-BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
-"""The first on PATH is used; that one is made for tests, and needs less than half of the second's time."""
-FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
-    *("--disable-component-update", "--no-first-run"),
-    *("--in-process-gpu", "--enable-features=NetworkServiceInProcess2"),  # fewer processes
-]
 
 
 @pytest.fixture(scope="session")
@@ -44,22 +34,6 @@ def server(project):
     made = driving.Server(project, project / "hall")
     yield made
     made.stop()
-
-
-@pytest.fixture(scope="session")
-def browsing():
-    """A browser and the thread in which it is used: Playwright keeps an event loop running there, as no other test may have one."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is missing: pages are not tested")
-    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if chromium is None:
-        pytest.skip(f"none of {', '.join(BROWSERS)} is on PATH: pages are not tested")
-    with ThreadPoolExecutor(1) as thread:
-        running = thread.submit(playwright.sync_playwright().start).result(LONG)
-        launched = functools.partial(running.chromium.launch, executable_path=chromium, args=FLAGS)
-        browser = thread.submit(launched).result(LONG)
-        yield browser, thread
-        thread.submit(browser.close).result(LONG)
-        thread.submit(running.stop).result(LONG)
 
 
 @pytest.fixture
