@@ -271,12 +271,12 @@ def test_a_game_is_stepped_by_keys_to_the_hands_of_the_records(visit):
 @needs_pages
 def test_a_game_plays_by_itself_until_it_is_paused(visit):
     def played(page):
-        page.get_by_role("button", name="Play").click()
+        page.get_by_role("button", name="▶ Play").click()
         page.wait_for_function("location.hash.endsWith('step=2')")
         page.get_by_role("button", name="Pause").click()
         before = page.url
         page.wait_for_timeout(1500)
-        return page.url == before, page.get_by_role("button", name="Play").count()
+        return page.url == before, page.get_by_role("button", name="▶ Play").count()
 
     assert visit(REPORTS / "explore_tradecraft.html", played, "#game=OU4TJ178&step=0") == (True, 1)
 
