@@ -163,7 +163,7 @@ def test_a_statement_has_an_address_and_back_undoes_a_choice(tmp_path, visit):
         page.get_by_label("Verdict").select_option("holds")
         chosen = page.url.partition("#")[2], page.inner_text("[role=status]")
         page.go_back()
-        page.wait_for_function("location.hash.startsWith('#statement=')")
+        page.wait_for_url(re.compile("#statement="))
         return *first, *chosen, page.inner_text("[role=status]"), page.get_by_text("link to this statement").count()
 
     assert visit(written(tmp_path), followed, f"#statement={quote('Few cooperate at once')}") == (
@@ -272,8 +272,8 @@ def test_a_game_is_stepped_by_keys_to_the_hands_of_the_records(visit):
 def test_a_game_plays_by_itself_until_it_is_paused(visit):
     def played(page):
         page.get_by_role("button", name="▶ Play").click()
-        page.wait_for_function("location.hash.endsWith('step=2')")
-        page.get_by_role("button", name="Pause").click()
+        page.wait_for_url(re.compile("step=2$"))
+        page.get_by_role("button", name="❚❚ Pause").click()
         before = page.url
         page.wait_for_timeout(1500)
         return page.url == before, page.get_by_role("button", name="▶ Play").count()
