@@ -1,10 +1,8 @@
 """The report's front page, reports/index.html, and the folders to which it links."""
 
 import json
-import re
 import shutil
-from collections.abc import Iterable, Mapping
-from fnmatch import fnmatch
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +46,9 @@ def gather(notebooks: Path, target: Path) -> None:
             shutil.copyfile(path, target / kind / path.name)
 
 
-def makers(figures: Iterable[str], notebooks: Iterable[Path]) -> dict[str, str]:
-    """Figure -> the notebook whose code names it (a {number} stands for any text), or "" for none."""
-    patterns = {}
-    for path in notebooks:
-        for name in re.findall(r"\bfigures/([^\"']+)", "".join(map(_source, _cells(path)))):
-            patterns[re.sub(r"\{.*?\}", "*", name)] = path.stem
-    return {
-        figure: next((maker for pattern, maker in patterns.items() if fnmatch(figure, pattern)), "")
-        for figure in figures
-    }
+def makers(notebooks: Path) -> dict[str, str]:
+    """Figure -> the notebook that made it, for the outputs in `notebooks`/NAME/figures."""
+    return {path.stem: path.parts[-3] for path in sorted(notebooks.glob("*/figures/*.png"))}
 
 
 def _cells(notebook: Path) -> list[dict[str, Any]]:

@@ -114,7 +114,7 @@ function show() {
   const games = [...new Set(found.map(rule))];
   key.replaceChildren(...games.length ? [...new Map(games.flatMap((game) => game.options.map((option) => [option, tile(game, String(game.options.indexOf(option)))])))]
     .flatMap(([option, made]) => [made, ` ${option}  `]).concat(["· no readable move"]) : []);
-  above.replaceChildren(...found.length ? [together(found)].flat() : []);
+  above.replaceChildren(...found.length > 1 ? [together(found)].flat() : []);
   list.replaceChildren(...found.slice(0, pages.limit).map(pictured));
   pages.update(found.length);
 }

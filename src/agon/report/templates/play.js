@@ -18,10 +18,10 @@
       for (const action of game.actions) place.append(made("button", action, {type: "button", onclick: () => play(action)}));
     } else {
       const best = game.best * game.rounds;
-      place.append(made("p", `You have ${points} of ${best} possible points (${Math.round((100 * points) / best)} %). ${game.models}`));
+      place.append(made("p", `You have ${points} of ${best} possible points. The script repeats ${game.cycle.join(", ")}. ${game.models}`));
       place.append(made("button", "Again", {type: "button", onclick: begin}));
     }
-    const status = made("p", lines.slice(-4).join(" · "), {className: "small"});
+    const status = made("p", lines.slice(round < game.rounds ? -4 : 0).join(" · "), {className: "small"});
     status.setAttribute("role", "status");
     place.append(status);
   }

@@ -107,6 +107,7 @@ function paged(step, chosen, show, row, follow) {
       follow(address.read());
       pages.limit = step;
       show();
+      if (data.key && chosen[data.key.name]) row(0)?.scrollIntoView();
     },
   };
   window.addEventListener("hashchange", pages.follow);
@@ -125,7 +126,7 @@ function download(found, name) {
     const columns = Object.keys(data.columns);
     const lines = found().map((row) => columns.map((column) => quoted(String(row[column] ?? ""))).join(","));
     const file = URL.createObjectURL(new Blob([[columns.join(","), ...lines, ""].join("\n")], {type: "text/csv"}));
-    el("a", {href: file, download: `${name}.csv`}).click();
+    el("a", {href: file, download: `${name.replaceAll(" ", "_")}.csv`}).click();
     URL.revokeObjectURL(file);
   }}, "Save these rows (CSV)");
 }
