@@ -151,7 +151,7 @@ class Unbatched(OpenAI):
 def test_a_protocol_without_batches_says_so_whatever_is_asked_of_them(tmp_path):
     asked = model(Unbatched, "http://localhost:1")
     says = "model m: its protocol has no batches here: leave batch=true out"
-    with pytest.raises(AgonError, match=f"^model standin: {says}$"):
+    with pytest.raises(AgonError, match=rf"^model standin \(at localhost:1, without a key\): {says}$"):
         Run(tmp_path, matches(1), asked)
     for look in (asked.find_batch("agon-1", ["key"], 0.0, []), asked.results("id")):
         with pytest.raises(CallFailed, match=f"^{says}$"):
@@ -196,7 +196,10 @@ def test_every_request_is_accounted_for_whatever_becomes_of_it(kind, tmp_path_fa
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_hopeless_request_ends_the_run_and_answers_are_kept(kind, tmp_path):
-    with pytest.raises(AgonError, match=r"^model standin: status 400: invalid_request_error: no such parameter"):
+    with pytest.raises(
+        AgonError,
+        match=r"^model standin \(at 127.0.0.1:\d+, without a key\): status 400: invalid_request_error: no such parameter",
+    ):
         ran(lambda server: Run(tmp_path, matches(8), model(kind, server.url)), shares={"400": 0.3})
     assert 0 < len(Recording(tmp_path)) < 8
 
@@ -252,7 +255,9 @@ def test_too_much_at_once_is_handed_in_again_later(tmp_path, monkeypatch):
 
 
 def test_a_batch_that_is_refused_as_a_whole_says_why(tmp_path):
-    with pytest.raises(AgonError, match=r"^model standin: the batch is failed: invalid_json: no$"):
+    with pytest.raises(
+        AgonError, match=r"^model standin \(at 127.0.0.1:\d+, without a key\): the batch is failed: invalid_json: no$"
+    ):
         ran(lambda server: Run(tmp_path, matches(2), model(OpenAI, server.url)), fails=["failed"])
 
 
@@ -378,7 +383,10 @@ def test_after_a_broken_pipe_the_same_command_fetches_the_batch(end, tmp_path):
                 raise BrokenPipeError(32, "Broken pipe")
 
     def twice(server):
-        with pytest.raises(AgonError, match=r"^model standin: batches cannot go on: BrokenPipeError: "):
+        with pytest.raises(
+            AgonError,
+            match=r"^model standin \(at 127.0.0.1:\d+, without a key\): batches cannot go on: BrokenPipeError: ",
+        ):
             Run(tmp_path, matches(2), model(OpenAI, server.url), told=Closed())
         return Run(tmp_path, matches(2), model(OpenAI, server.url))
 

@@ -393,7 +393,9 @@ def test_a_call_that_does_not_say_what_it_cost_has_cost_the_most_it_can():
             budget.settle("k", reported=False)
         await budget.book("k", CostBound(0.0, 10))
 
-    with pytest.raises(BudgetReached, match=r"^budget.tokens=25, of which 20 at most went for calls that did not say"):
+    with pytest.raises(
+        BudgetReached, match=r"^budget.tokens=25, of which 20 at most went for calls that came without a count"
+    ):
         run(main())
 
 

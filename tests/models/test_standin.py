@@ -151,7 +151,7 @@ def test_a_script_that_does_not_fit_ends_a_recording_at_once(tmp_path):
     models = {name: StandIn(model=name, policy=scripted.extort_2) for name in "01"}
     writer = Writer(Recording(tmp_path), tmp_path / "lock")
     ledger = Ledger(models, writer, Budget())
-    with pytest.raises(AgonError, match=r"model [01]: ValueError: rps has 3 actions"):
+    with pytest.raises(AgonError, match=r"model [01]: ValueError: rps has 3 x 3 actions"):
         asyncio.run(asyncio.wait_for(record([seated(LLM, LLM, game=RPS)], ledger), 60))
     writer.close()
     assert not ledger.in_flight and set(ledger.budget.costs.errors) == {"ValueError"}

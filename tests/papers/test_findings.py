@@ -7,7 +7,13 @@ from agon import AgonError
 from agon_papers.findings import COLUMNS, Findings
 
 CLAIMS = pd.DataFrame(
-    {"section": ["7", "<b>8</b>"], "claim": ["They learn", "They & others tie"], "verdict": ["fails", "holds"]}
+    {
+        "paper": "p",
+        "statement": ["learn", "tie & tie"],
+        "section": ["7", "<b>8</b>"],
+        "claim": ["They learn", "They & others tie"],
+        "verdict": ["fails", "holds"],
+    }
 )
 LINKS = {"how": "Counted.", "data": "tables/t.csv", "notebook": "n"}
 
@@ -15,7 +21,7 @@ LINKS = {"how": "Counted.", "data": "tables/t.csv", "notebook": "n"}
 def test_a_finding_lists_statements_verdicts_and_links():
     findings = Findings("p", CLAIMS)
     text = findings.explain("Do they?", "Two do", "picture", list(CLAIMS.claim), **LINKS).data
-    assert "**Fails** (section 7): They learn." in text and "explore_claims.html#q=They%20%26%20others%20tie" in text
+    assert "**Fails** (section 7): They learn." in text and "explore_claims.html#statement=p.tie%20%26%20tie" in text
     assert "<b>" not in text and "(../results/tables/t.csv)" in text and "(n.html)" in text
     assert "(../docs/statements-rule.md)" in text and "the matches" not in text
     assert "(m.html#x=1)" in findings.explain("?", "!", "other", [], **LINKS, matches="m.html#x=1").data
@@ -30,13 +36,19 @@ def test_a_statement_that_is_none_is_refused():
 
 def test_what_the_abstract_says_besides_is_listed_with_its_verdict():
     claims = pd.DataFrame(
-        {"section": ["abstract, 7", "abstract", "8"], "claim": ["A", "B", "C"], "verdict": ["fails"] * 3}
+        {
+            "paper": "p",
+            "statement": ["a", "b", "c"],
+            "section": ["abstract, 7", "abstract", "8"],
+            "claim": ["A", "B", "C"],
+            "verdict": ["fails"] * 3,
+        }
     )
     findings = Findings("p", claims)
     findings.explain("?", "!", "picture", ["A"], **LINKS)
     assert (
         findings.remaining_statements().data
-        == "- **Fails** (section abstract): B. [How it was decided](explore_claims.html#q=B)"
+        == "- **Fails** (section abstract): B. [How it was decided](explore_claims.html#statement=p.b)"
     )
     findings.explain("?", "!!", "other", ["B"], **LINKS)
     assert findings.remaining_statements().data == "None: all of them are above."
