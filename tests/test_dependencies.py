@@ -50,6 +50,7 @@ def built(tmp_path_factory):
     for part in ("conf", "data", "docs", "notebooks", "reports", "results", "src", "transcripts"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("*.pyc*", "reference"))
     shutil.copytree(ROOT / "tests/smoke", folder / "tests/smoke")
+    shutil.copy(ROOT / "CITATION.cff", folder)
     return folder
 
 

@@ -1,6 +1,7 @@
 """The games beside turns: as they were played, without conf."""
 
 import shutil
+from pathlib import Path
 from itertools import product
 
 import pandas as pd
@@ -58,7 +59,7 @@ def test_games_of_several_files_are_there_once(tmp_path):
     ],
 )
 def test_what_is_no_table_of_games_is_one_line(tmp_path, content, said):
-    path = tmp_path / "turns.parquet"
+    path = Path(shutil.copy(ROOT / "tests/smoke/scripted_turns.parquet", tmp_path / "turns.parquet"))
     if content == "turns":
         shutil.copy(ROOT / "tests/smoke/scripted_turns.parquet", games_path(path))
     elif content:

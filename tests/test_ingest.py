@@ -315,9 +315,9 @@ def test_a_game_with_impossible_values_is_bad(read):
 def test_control_characters_of_a_path_come_as_escapes(tmp_path, capfd):
     folder(tmp_path / "ga\x1b[31mmes", {"a\x07\x1b]0;title\x07\n/game.json": b"{", PATH: game()})
     assert main(["ingest", f"path={tmp_path}", f"out={tmp_path}/turns.parquet"]) == 3
-    error = capfd.readouterr().err
-    assert r"bad: ga\x1b[31mmes/a\x07\x1b]0;title\x07\n/game.json: " in error
-    assert error.count("\n") == 1 and error.strip().isprintable()
+    note, error = capfd.readouterr().err.splitlines()
+    assert r"bad: ga\x1b[31mmes/a\x07\x1b]0;title\x07\n/game.json: " in error and error.isprintable()
+    assert note == f"note: {tmp_path}/turns.parquet is outside of this project, {ROOT}"
 
 
 def test_the_second_of_two_equal_matches_is_bad(read):
