@@ -1,8 +1,8 @@
 """The games beside turns: as they were played, without conf."""
 
 import shutil
-from pathlib import Path
 from itertools import product
+from pathlib import Path
 
 import pandas as pd
 import pytest

@@ -330,6 +330,8 @@ def _parts(old: Values[str, Any], new: Values[str, Any]) -> Iterator[tuple[str, 
         for part in ("looked", "found", "skipped", "notes", "rows"):
             before, after = ((verdict["checks"].get(name) or {}).get(part) for verdict in (old, new))
             yield f"check {name}: {part}", before, after
+    for name in ("differences", "rows", "matches"):
+        yield f"the number of {name}", old[name], new[name]
     yield "printed numbers", old["numbers"], new["numbers"]
     yield "what was skipped", old["skipped"], new["skipped"]
 

@@ -8,7 +8,7 @@ from jinja2 import Environment
 from agon.errors import count
 from agon_audit.audit import OF_FOLDER, Audit
 from agon_audit.checks import CHECKS
-from agon_audit.printed import WRONG
+from agon_audit.printed import UNDECIDED, WRONG
 
 UNITS = {"csv": "line", "jsonl": "line", "axelrod": "line", "kaggle": "step", "inspect": "sample"}
 """Format -> what the number of a row counts in its files; else it is the row."""
@@ -44,4 +44,6 @@ def summary(audit: Audit) -> str:
     """The audit in a sentence."""
     files_, matches, rows = count(len(audit.files), "file"), count(audit.matches, "match"), count(audit.rows, "row")
     found = count(audit.differences, "difference") if audit.differences else "no difference"
-    return f"{files_}, {matches} and {rows} were audited: {found}."
+    unchecked = sum(number.verdict == UNDECIDED for number in audit.numbers)
+    open_ = f" {unchecked} of {count(len(audit.numbers), 'printed number')} could not be checked." if unchecked else ""
+    return f"{files_}, {matches} and {rows} were audited: {found}.{open_}"

@@ -69,7 +69,7 @@ def _audit(
     from agon_audit.guess import guess
     from agon_audit.mapping import TABLES, as_mapping, read_mapping
     from agon_audit.page import ABOUT, page, summary
-    from agon_audit.printed import WRONG, read_numbers
+    from agon_audit.printed import UNDECIDED, WRONG, read_numbers
 
     path = in_project(mapping) if mapping else folder / OWN_MAPPING
     if mapping or path.is_file():
@@ -92,6 +92,8 @@ def _audit(
         except (ValueError, RecursionError):
             raise AgonError(f"{check} is no JSON: give a file verdict.json that agon audit has written") from None
         lines = changes(old, verdict)
+        if lines and old["numbers"] and not numbers:
+            raise AgonError(f"{check} has printed numbers: name their file with --numbers")
         for line in lines:
             click.echo(visible(line))
         click.echo(
@@ -104,7 +106,7 @@ def _audit(
             title, _, is_difference = ABOUT[name]
             click.echo(visible(f"{'' if is_difference else 'note: '}{title}: {found.count:,} of {found.looked:,}"))
     for number in result.numbers:
-        if number.verdict in WRONG:
+        if number.verdict in WRONG or number.verdict == UNDECIDED:
             click.echo(visible(f"{number.where}: {number.value} {number.verdict}: {number.why}"))
     for reason in result.skipped:
         click.echo(visible(f"not checked: {reason}"))

@@ -345,6 +345,28 @@ def test_what_a_model_wrote_is_escaped_on_the_page(games, tmp_path):
     assert "<script" not in page and "&lt;script&gt;alert(1)" in page and page.count("<h1>") == 1
 
 
+def test_a_number_that_cannot_be_checked_is_named(games, tmp_path, capfd):
+    _, _, words = games
+    (tmp_path / "numbers.csv").write_text("where,value,kind,how\nTable 1,3,number,turns.nothing.mean()\n")
+    assert main([*words, "--numbers", str(tmp_path / "numbers.csv")]) == 0
+    said = capfd.readouterr().out
+    assert (
+        "Table 1: 3 cannot be checked: " in said and "no difference. 1 of 1 printed number could not be checked" in said
+    )
+    check = [*words[:3], "--check", str(tmp_path / "out/verdict.json")]
+    assert main(check) == 2 and "has printed numbers: name their file with --numbers" in capfd.readouterr().err
+
+
+def test_an_edited_verdict_does_not_hold(games, tmp_path, capfd):
+    _, _, words = games
+    main(words)
+    verdict = tmp_path / "out/verdict.json"
+    verdict.write_text(json.dumps(json.loads(verdict.read_text()) | {"rows": 9999, "differences": 3}))
+    assert main([*words[:3], "--check", str(verdict)]) == 1
+    said = capfd.readouterr().out
+    assert "the number of rows was 9999 and is" in said and "the number of differences was 3 and is 0" in said
+
+
 def test_numbers_are_run_only_when_their_file_is_named(games, tmp_path, capfd):
     _, folder, words = games
     (folder / "numbers.csv").write_text(
