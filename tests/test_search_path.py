@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from patience import LONG
@@ -46,6 +47,20 @@ def test_a_project_of_the_user_is_found_from_below_it(place):
 def test_a_source_of_the_user_above_is_named_and_not_run(place):
     ended = run(place / "below/here", "-c", WHERE)
     assert ended.returncode == 1 and f"{place} has its own agon" in ended.stderr and "STRANGER" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["-m", "agon"], [str(Path(sys.executable).with_name("agon"))]], ids=["module", "script"]
+)
+def test_a_command_beside_another_source_ends_in_one_line(place, words):
+    """Also where that source is a link to agon's own files."""
+    for attack in (True, False):
+        if not attack:
+            (place / "src/agon/__init__.py").unlink()
+            (place / "src/agon/__init__.py").symlink_to(ROOT / "src/agon/__init__.py")
+        ended = run(place / "below/here", *words, "--version")
+        assert ended.returncode == 1 and ended.stdout == "" and ended.stderr.count("\n") == 1, ended
+        assert ended.stderr.startswith(f"agon: {place} has its own agon"), ended
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777], ids=oct)

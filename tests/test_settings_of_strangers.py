@@ -72,6 +72,17 @@ def test_names_that_repeat_without_end_are_refused_at_once(project, put, tmp_pat
         (tmp_path / "bomb.yaml").write_text(text)
         with pytest.raises(AgonError, match=r"bomb.yaml: "):
             document(tmp_path / "bomb.yaml")
+    for text in (
+        "x: &a [*a, *a]\n",
+        "x: &a {b: *a}\n",
+        "x: &a {b: [*a]}\n",
+        "x: &a {<<: *a}\n",
+        "&a {x: &b {<<: [*a, *b]}}\n",
+        f"x: &a {{z: {{<<: [{', '.join(['*a'] * 90_000)}]}}}}\n",  # a small file whose merges fill the memory
+    ):
+        (tmp_path / "bomb.yaml").write_text(text)
+        with pytest.raises(AgonError, match=r"bomb.yaml: its names \(\*name\) repeat so much"):
+            document(tmp_path / "bomb.yaml")
     (tmp_path / "fair.yaml").write_text("a: &a [1, 2]\nb: [*a, *a]\n")
     assert document(tmp_path / "fair.yaml") == {"a": [1, 2], "b": [[1, 2], [1, 2]]}
 

@@ -42,7 +42,7 @@ def _upwards(part: str) -> Iterator[Path]:
 
 
 def _require_own_source() -> None:
-    """A checkout runs its own source, because another one may have other rules. Raises ImportError.
+    """A checkout runs its own source, because another one may have other rules. Raises ImportError; a command ends in one line.
 
     DVC copies a checkout for a temporary experiment. Such a copy runs the source that it was copied from.
     """
@@ -51,10 +51,13 @@ def _require_own_source() -> None:
         return
     if checkout.resolve().is_relative_to(CODE.parents[1] / ".dvc/tmp"):
         return
-    raise ImportError(
+    text = (
         f"{checkout} has its own agon, and the agon of {CODE.parent} would run: "
         f"set PYTHONPATH={checkout / 'src'}, or use the environment of that checkout"
     )
+    if sys.argv[:1] == ["-m"] or Path(*sys.argv[:1]).stem == "agon":  # as python -m agon, or as the script
+        sys.exit(f"agon: {visible(text)}")
+    raise ImportError(text)
 
 
 _require_own_source()

@@ -110,6 +110,12 @@ def test_a_replay_of_kaggle_is_paid_by_its_rules(tmp_path):
     assert kinds(result) == {"totals": 1, "scores": 1} and result.found["totals"].rows.line.iloc[0] == 3
 
 
+def test_a_replay_without_a_step_is_one_line(tmp_path):
+    (tmp_path / "replay.json").write_text('{"steps": []}')
+    with pytest.raises(AgonError, match=r"replay\.json: its list `steps` is empty"):
+        audited(tmp_path, format="kaggle", files="*.json")
+
+
 def test_a_forfeit_that_counts_as_an_action_is_found(tmp_path):
     step = {
         "action": {"submission": -1, "actionString": "<illegal>"},

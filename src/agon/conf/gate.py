@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -47,11 +47,12 @@ def require_small(text: str) -> None:
     """Raises AgonError for YAML that holds more than VALUES values once each `*name` is replaced by what `&name` is."""
     if "*" not in text:
         return
-    sizes, open_values = dict[str | None, int](), [(None, 0)]
+    sizes, open_values = dict[str | None, float](), list[tuple[str | None, float]]([(None, 0)])
     with suppress(YAMLError):  # said by whoever reads the text
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             if isinstance(event, yaml.CollectionStartEvent):
                 open_values.append((event.anchor, 1))
+                sizes[event.anchor] = inf  # until it ends: whoever repeats it inside itself has no end
                 continue
             if isinstance(event, yaml.CollectionEndEvent):
                 name, size = open_values.pop()

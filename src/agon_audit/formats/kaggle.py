@@ -26,6 +26,8 @@ def read(path: Path, mapping: Mapping) -> pd.DataFrame:
     replay = load_json(path.read_bytes())
     if not isinstance(replay, dict) or not isinstance(replay.get("steps"), list):
         raise AgonError("it is no replay: there is no list `steps`")
+    if not replay["steps"]:
+        raise AgonError("its list `steps` is empty: nobody played")
     table = pd.DataFrame(list(_rows(replay)), columns=COLUMNS, dtype=object)
     return pd.DataFrame({name: as_text(table[name]) for name in COLUMNS[1:]}).assign(line=table.line.astype("int64"))
 
