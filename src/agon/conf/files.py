@@ -100,6 +100,7 @@ def _old_names(path: Path) -> dict[str, dict[str, OldName]]:
         raise AgonError(f"{display_path(path)}: {describe_fault(error, kind)}") from None
 
 
+@functools.cache
 def _entries(group: str, conf: Path) -> dict[str, OldName]:
     """The old names of a group, of agon and of the project."""
     places = reversed(input_places(conf / "old_names.yaml"))
@@ -118,7 +119,8 @@ def _path(group: str, name: str, conf: Path) -> Path:
 
 def current_name(group: str, name: str, conf: Path = CONF) -> str:
     """The current name of conf/`group`/`name`.yaml: its own, unless it is an old one."""
-    return current_names(group, conf).get(name, name)
+    entry = _entries(group, conf).get(name)
+    return name if entry is None or _path(group, name, conf).is_file() else entry.name
 
 
 @functools.cache

@@ -4,16 +4,19 @@ A family of games may have a page.py in its folder, with a `FamilyPage` called `
 agon_hall draws. A family without one has the default board and form.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from agon.errors import AgonError
 from agon.games.base import PUBLIC, Event, Observation, family_module
 from agon.games.html import as_text, format_value, items, label, number, table, text
 from agon.games.inputs import Entered, Thing
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 UNREADABLE = "(unreadable)"
 UNREAD = "<em>nothing that could be read</em>"
@@ -231,11 +234,11 @@ class FamilyPage:
         """Questions to the rules that the board offers; they are no actions."""
         return ()
 
-    def from_rows(self, turns: pd.DataFrame, before: int | None) -> str:
+    def from_rows(self, turns: DataFrame, before: int | None) -> str:
         """The rows of a match as HTML, where it cannot be replayed: those before round `before`, or all."""
         return ""
 
-    def desks(self, folder: Path) -> Mapping[str, "Desk"]:
+    def desks(self, folder: Path) -> Mapping[str, Desk]:
         """Name -> page of the family outside matches. Pages keep their files in `folder`."""
         return {}
 

@@ -14,6 +14,7 @@ from typing import Any
 from agon.conf import (
     CONF,
     compose_together,
+    document,
     expand_settings,
     id_name,
     load,
@@ -25,6 +26,7 @@ from agon.errors import AgonError, count
 from agon.games import Game
 from agon.models import Model
 from agon.models.standin import StandIn
+from agon.paths import input_path
 from agon.plan.experiment import Cell, Challenge, Experiment, Pairing, Tournament, experiment_of, names_in_experiment
 from agon.plan.seats import Seat, entrants_of, hash_of, identity_of, models_named, seat_of
 from agon.plan.symmetry import difference
@@ -144,13 +146,12 @@ def cautions(experiment: dict[str, Any], conf: Path = CONF) -> list[str]:
 
 def _namesakes(games: Set[str], conf: Path) -> Iterator[str]:
     """A line for each other file of conf/game whose game has the name and variant of one of `games`."""
-    compose_together({"game": names("game", conf)}, conf)
     called: dict[str, tuple[str, str]] = {}
     for file in names("game", conf):
-        with suppress(AgonError):  # said when the file is asked for
-            settings = settings_of("game", file, conf)
-            if {"name", "variant"} <= settings.keys():  # others are called by their settings, or by the game in them
-                called[file] = str(settings["name"]), str(settings["variant"])
+        with suppress(AgonError, RecursionError):  # said when the file is asked for
+            labels = _labels(file, conf)
+            if {"name", "variant"} <= labels.keys():  # others are called by their settings, or by the game in them
+                called[file] = labels["name"], labels["variant"]
     for file in sorted(games & called.keys()):
         name, variant = called[file]
         for other in sorted(other for other in called if other != file and called[other] == called[file]):
@@ -158,6 +159,14 @@ def _namesakes(games: Set[str], conf: Path) -> Iterator[str]:
                 f"conf/game/{file}.yaml and conf/game/{other}.yaml are both called {name}, variant {variant}: tables cannot tell their "
                 "matches apart; give one another `variant`"
             )
+
+
+def _labels(file: str, conf: Path) -> dict[str, str]:
+    """The name and variant in a file of conf/game, or in a file that it builds upon. To compose all files would take ten times as long."""
+    settings, files = document(input_path(conf / f"game/{file}.yaml")), names("game", conf)
+    labels = [_labels(base, conf) for base in settings.get("defaults", ()) if base in files]
+    own_labels = {key: str(settings[key]) for key in ("name", "variant") if key in settings}
+    return {key: value for part in (*labels, own_labels) for key, value in part.items()}
 
 
 def _players(seats: Sequence[Seat], models: Mapping[str, Model]) -> dict[str, Seat]:

@@ -7,8 +7,6 @@ from math import ceil
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
 
 NODES = 5_000
 """Branches after which the search for a plan ends undecided: unlike seconds, the same on every machine."""
@@ -140,6 +138,9 @@ def _run_solver(
     nodes: int,
 ) -> Any:
     """The solver's answer. It is cached, because players of one match and matches of one problem often ask the same."""
+    from scipy.optimize import Bounds, LinearConstraint, milp  # a quarter of a second
+    from scipy.sparse import csr_array
+
     starts = np.cumsum([0, *(len(terms) for terms, _, _ in rows)])
     columns = [variable for terms, _, _ in rows for variable, _ in terms]
     factors = [factor for terms, _, _ in rows for _, factor in terms]
