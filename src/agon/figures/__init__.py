@@ -64,7 +64,8 @@ def figure(rows: int, columns: int, size: tuple[float, float], share: bool = Fal
 def headline(fig: Figure, title: str) -> None:
     """Writes the title of a figure, bold, in lines that fit its width."""
     letters = int(fig.get_figwidth() * 72 / 7)
-    fig.suptitle(fill(title, letters), x=0.02, ha="left", fontsize=11, fontweight="bold")
+    lines = fill(title.replace(" %", "\N{NO-BREAK SPACE}%"), letters)
+    fig.suptitle(lines, x=0.02, ha="left", fontsize=11, fontweight="bold", gid="headline")
 
 
 @styled
@@ -74,7 +75,7 @@ def name_rows(axes: Axes, names: Sequence[str], above: float = 0.22) -> None:
     axes.spines["left"].set_visible(False)
     axes.set_ylim(len(names) - 0.6, -0.8)
     for row, name in enumerate(names):
-        axes.text(0, row - above, name, transform=axes.get_yaxis_transform(), va="bottom")
+        axes.text(0, row - above, name, transform=axes.get_yaxis_transform(), va="bottom", bbox=PALE)
 
 
 @styled

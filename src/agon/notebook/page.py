@@ -1,5 +1,6 @@
 """The page of an executed notebook. No script runs in it, its code is behind one switch, and it is the same for the same inputs."""
 
+import itertools
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from bleach import ALLOWED_ATTRIBUTES, ALLOWED_TAGS, clean  # type: ignore[impor
 from jinja2 import PackageLoader
 from nbconvert import HTMLExporter
 from nbconvert.filters import markdown2html
-from pygments.formatters import HtmlFormatter
+from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 
 
 def settle(notebook: Any) -> None:
@@ -38,8 +39,11 @@ def title(notebook: Any) -> str:
     return str(first).strip().partition("\n")[0].lstrip("# ")
 
 
-def _mark_setup(notebook: Any) -> Any:
-    """A copy that marks the cells between the title and the first output, which the page shows with the code."""
+def _marked(notebook: Any) -> Any:
+    """A copy that marks the cells between the title and the first output, which the page shows with the code.
+
+    It also marks the pictures whose title the output before has told already.
+    """
     copy = deepcopy(notebook)
     cells = copy.cells
     first_output = next((place for place, cell in enumerate(cells) if cell.get("outputs")), 0)
@@ -47,6 +51,9 @@ def _mark_setup(notebook: Any) -> Any:
     if silent and silent[-1] > 1:
         for cell in cells[1 : silent[-1] + 1]:
             cell.metadata["agon_setup"] = True
+    for before, output in itertools.pairwise(output for cell in cells for output in cell.get("outputs", [])):
+        alt = output.get("metadata", {}).get("image/png", {}).get("alt")
+        output.metadata["agon_told"] = bool(alt) and f"**{alt}.**" == before.get("data", {}).get("text/markdown")
     return copy
 
 
@@ -66,12 +73,13 @@ def page(
         sanitize_html=True,
         exclude_input_prompt=True,
         exclude_output_prompt=True,
+        anchor_link_text="link to this",
         filters={
             "clean_html": lambda element: _plain(sanitized(element)),
             "drawn": lambda output: _drawn(output, figures),
         },
     )
-    notebook = _mark_setup(notebook)
+    notebook = _marked(notebook)
     texts = [sanitized(markdown2html(cell.source)) for cell in notebook.cells if cell.cell_type == "markdown"]
     resources = {
         "metadata": {"name": name},
@@ -110,11 +118,28 @@ def _drawn(output: Any, folder: Path | None) -> str:
     if file is None:
         return f'<figure><img class="drawn" src="data:image/png;base64,{output.data["image/png"].strip()}" alt="{alt}"></figure>'
     text = file.read_text(encoding="utf-8")
+    if output.metadata.get("agon_told"):
+        text = _without_headline(text)
     wide, high = (round(float(size) * 4 / 3) for size in re.findall(r'\b(?:width|height)="([\d.]+)pt"', text)[:2])
     source = b64encode(text.encode()).decode()
     kind = "wide" if wide > WIDE else "narrow"
     image = f'<img class="drawn" src="data:image/svg+xml;base64,{source}" width="{wide}" height="{high}" alt="{alt}">'
     return f'<figure class="{kind}" tabindex="0">{image}</figure>'
+
+
+def _without_headline(drawing: str) -> str:
+    """A drawing without the title that figures.headline wrote at its top."""
+    found = re.search(r'<g id="headline">.*?</g>\n?', drawing, re.DOTALL)
+    if found is None:
+        return drawing
+    top = max(float(y) for y in re.findall(r"translate\(\S+ ([\d.]+)\)", found[0])) + 5
+    drawing = drawing.replace(found[0], "")
+    return re.sub(
+        r'height="([\d.]+)pt" viewBox="0 0 (\S+) (\S+)"',
+        lambda size: f'height="{float(size[1]) - top:g}pt" viewBox="0 {top:g} {size[2]} {float(size[3]) - top:g}"',
+        drawing,
+        count=1,
+    )
 
 
 def _plain(html: str) -> str:
