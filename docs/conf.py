@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from nbconvert.filters import markdown2html
 
-from agon.notebook.page import sanitized
+from agon.notebook.page import drawing, sanitized
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -107,9 +107,8 @@ def html(text: str) -> str:
 
 def vector(picture: bytes) -> str:
     """The address, from reports/, of the drawing of which this is the picture; else the picture itself."""
-    for path in sorted((ROOT / "results/figures").glob("*.png")):
-        if path.stat().st_size == len(picture) and path.read_bytes() == picture:
-            return f"../results/figures/{path.stem}.svg"
+    if found := drawing(picture, ROOT / "results/figures"):
+        return f"../results/figures/{found.name}"
     return f"data:image/png;base64,{base64.b64encode(picture).decode()}"
 
 
@@ -159,6 +158,7 @@ def from_page(source: str) -> str:
     """The landing page with the site around it: its style counts for itself alone."""
     style, body = (re.search(rf"<{tag}>(.*)</{tag}>", source, re.DOTALL)[1] for tag in ("style", "body"))
     _, heading, rest = re.split(r"</?h1>", body, maxsplit=2)
+    style = style.replace(":root", "&")
     return f"# {heading}\n\n" + html(f'<style>.agon {{{style}}}</style><div class="agon">{local(rest)}</div>') + menu()
 
 

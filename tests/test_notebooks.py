@@ -4,6 +4,7 @@ import ast
 import itertools
 import re
 import statistics
+from base64 import b64encode
 
 import nbformat
 import pandas as pd
@@ -11,7 +12,7 @@ import papermill
 import pytest
 import yaml
 
-from agon import ROOT
+from agon import ROOT, figures
 from agon.conf import settings_of
 from agon.notebook.page import page, settle
 
@@ -135,4 +136,65 @@ def test_nothing_on_a_page_runs():
 def test_a_picture_on_a_page_is_told_in_words():
     told = {"image/png": {"alt": 'points & "rounds"'}}
     picture = nbformat.v4.new_output("display_data", {"image/png": "AAAA"}, metadata=told)
-    assert 'alt="points &amp; &quot;rounds&quot;"' in shown(picture)
+    assert """alt='points &amp; "rounds"'""" in shown(picture)
+
+
+def asked(*cells, **given):
+    """The page of a notebook with these cells below its question."""
+    return page(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Why?"), *cells]), "n", **given)
+
+
+def test_a_page_lists_its_headings():
+    text = asked(
+        nbformat.v4.new_markdown_cell("## Do they *learn*?\n\nYes."), nbformat.v4.new_markdown_cell("## And then?")
+    )
+    contents = text.partition('class="contents"')[2].partition("</nav>")[0]
+    assert re.findall(r'href="#([^"]+)"', contents) == re.findall(r'<h2 id="([^"]+)"', text)
+    assert len(re.findall("<li>", contents)) == 2
+
+
+def test_a_page_without_headings_has_no_contents():
+    assert 'class="contents"' not in asked(nbformat.v4.new_markdown_cell("Because."))
+
+
+def test_a_page_shows_its_code_and_what_is_said_of_it_by_one_switch(tmp_path, visit):
+    about = nbformat.v4.new_markdown_cell("This cell adds.", metadata={"tags": ["code"]})
+    shown = [nbformat.v4.new_output("execute_result", {"text/plain": "2"})]
+    adds, again = (nbformat.v4.new_code_cell("1 + 1", outputs=shown) for _ in range(2))
+    (tmp_path / "n.html").write_text(asked(adds, about, again), encoding="utf-8")
+
+    def switch(seen):
+        before = seen.locator("main").inner_text()
+        seen.get_by_label("Show the code").check()
+        return before, seen.locator("main").inner_text()
+
+    before, after = visit(tmp_path / "n.html", switch)
+    assert "adds" not in before and "1 + 1" not in before and before.count("2") == 2
+    assert "adds" in after and after.count("1 + 1") == 2
+
+
+def test_a_page_is_dark_where_the_reader_asks_for_it(tmp_path, visit):
+    (tmp_path / "n.html").write_text(asked(nbformat.v4.new_markdown_cell("Because.")), encoding="utf-8")
+
+    def light(seen):
+        colour = seen.evaluate("getComputedStyle(document.body).backgroundColor")
+        return sum(map(int, re.findall(r"\d+", colour))) / 3 / 255
+
+    assert visit(tmp_path / "n.html", light, color_scheme="dark") < 0.2
+    assert visit(tmp_path / "n.html", light, color_scheme="light") > 0.9
+
+
+@pytest.mark.parametrize(("inches", "kind"), [(figures.NARROW, "narrow"), (8, "wide")])
+def test_a_figure_on_a_page_is_a_drawing(tmp_path, inches, kind):
+    chart, _ = figures.figure(1, 1, (inches, 2))
+    figures.headline(chart, "They learn & rest")
+    picture = figures.save(chart, tmp_path / "learning")
+    shows = nbformat.v4.new_output("display_data", {"image/png": b64encode(picture.data).decode()})
+    text = asked(nbformat.v4.new_code_cell("1", outputs=[shows]), figures=tmp_path)
+    assert f'<figure class="{kind}"' in text and "data:image/svg+xml" in text and "data:image/png" not in text
+
+
+def test_a_page_links_to_the_pages_before_and_after_it(tmp_path):
+    links = {"previous: a": "a.html", "next: b": "b.html"}
+    text = asked(links=links)
+    assert [text.count(f'href="{target}"') for target in links.values()] == [2, 2]

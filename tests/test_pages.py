@@ -1,6 +1,7 @@
 """What every page of the report must be: whole, light, told in words, and no dead end."""
 
 import re
+from base64 import b64decode
 
 import nbformat
 import pytest
@@ -85,3 +86,36 @@ def test_a_cut_table_would_be_seen():
 def test_an_abbreviation_would_be_seen():
     for text, found in [("C4S(T) and srep", ["C4S(T)", "srep"]), ("A model of MAgIC, n 3", [])]:
         assert SHORT.findall(text) == found
+
+
+SMALLEST = 12
+"""Pixels of the text of a figure on a phone."""
+
+
+def texts_of(page):
+    """The size in pixels of the smallest text of each figure of a page, as it is seen."""
+    sizes = []
+    for picture in page.locator("figure img").all():
+        source = picture.get_attribute("src").partition("base64,")[2]
+        drawing = b64decode(source).decode()
+        wide = float(re.search(r'viewBox="\S+ \S+ (\S+)', drawing)[1])
+        scale = picture.evaluate("image => image.getBoundingClientRect().width") / wide
+        sizes.append(scale * min(float(size) for size in re.findall(r"font-size: ([\d.]+)px", drawing)))
+    return sizes
+
+
+@pytest.mark.parametrize("paper", ["counterfactual", "magic", "tradecraft"])
+def test_text_in_figures_of_findings_can_be_read_on_a_phone(paper, visit):
+    sizes = visit(ROOT / f"reports/{paper}_findings.html", texts_of, viewport={"width": 390, "height": 800})
+    assert len(sizes) > 3 and min(sizes) >= SMALLEST
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("paper", ["counterfactual", "magic", "tradecraft"])
+def test_no_page_of_findings_scrolls_sideways(paper, scheme, visit):
+    def wider(page):
+        return page.evaluate("document.documentElement.scrollWidth - innerWidth")
+
+    for width in (320, 390, 1100, 1366):
+        path = ROOT / f"reports/{paper}_findings.html"
+        assert visit(path, wider, viewport={"width": width, "height": 800}, color_scheme=scheme) <= 0

@@ -1,43 +1,62 @@
-"""Findings: pictures whose titles are results, each with the paper's statements about it and with links to its sources."""
+"""Findings: answers with a picture each, the paper's statements about them, and links to their sources."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
-from IPython.display import Markdown
+from IPython.display import Image, Markdown
 
 from agon.errors import AgonError
 
+RULE = "../docs/statements-rule.md"
+"""The page of the rule, from a page in reports/."""
 COLUMNS = ["paper", "question", "finding", "figure", "statements", "verdicts"]
+
+
+LONGEST = 20
+"""Words of an answer."""
 
 
 @dataclass
 class Findings:
-    """The findings of a page. `claims`: the paper's statements with their verdicts (the claims.csv of its claims notebook)."""
+    """The findings of a page. `claims`: the paper's statements with their verdicts (the claims.csv of its claims notebook).
+
+    `stage`: the stage of dvc.yaml that makes the page.
+    """
 
     paper: str
     claims: pd.DataFrame
+    stage: str
     rows: list[tuple[str, ...]] = field(default_factory=list)
 
     def explain(
         self,
         question: str,
-        finding: str,
-        figure: str,
+        answer: str,
+        picture: Image,
         statements: Sequence[str],
-        how: str,
+        *,
+        found: str,
+        sure: str,
+        wrong: str,
         data: str,
         notebook: str,
-        matches: str = "",
-    ) -> Markdown:
-        """Adds a finding; returns the text below its picture: section and verdict of each statement, how they were read, links.
+        links: Mapping[str, str] | None = None,
+    ) -> list[Any]:
+        """Adds a finding; returns what a cell displays: the answer, its picture, and the text below the picture.
 
-        `statements`: texts of column claim. `data`: a file in results/. `notebook`: the name of the notebook with the reasoning.
-        `matches`: the page of the matches, with a selection (PAGE.html#FIELD=VALUE); empty where no matches are published.
-        Raises AgonError for a statement that is not in `claims`.
+        The text has the paper's statements (`statements`: texts of column claim) with their verdicts. Then it says what we `found`,
+        how `sure` we are, what may be `wrong`, and where everything lies. `data`: a file in results/. `notebook`: the name of the
+        notebook with the reasoning. `links`: text -> target, such as an example of a match. Raises AgonError for a statement
+        that is not in `claims`, and for an answer of more than LONGEST words.
         """
+        if len(re.findall(r"[\w'./-]+", answer)) > LONGEST:
+            raise AgonError(f"this answer has more than {LONGEST} words: {answer}")
         statements_by_claim = self.claims.drop_duplicates("claim").set_index("claim")
         if missing := [claim for claim in statements if claim not in statements_by_claim.index]:
             raise AgonError(
@@ -45,12 +64,24 @@ class Findings:
             )
         rows = [statements_by_claim.loc[claim] for claim in statements]
         verdicts = "; ".join(str(row.verdict) for row in rows)
-        self.rows.append((self.paper, question, finding, figure, "; ".join(statements), verdicts))
-        matches_link = f", [the matches]({matches})" * bool(matches)
-        rule = "[the rule of the verdicts](../docs/statements-rule.md)"
-        places = f"[The numbers](../results/{data}), [the reasoning]({notebook}.html){matches_link}, {rule}"
-        text = "\n".join([*map(_line, rows), "", f"{how} {places}."])
-        return Markdown(text)  # type: ignore[no-untyped-call]
+        figure = Path(picture.filename).stem
+        self.rows.append((self.paper, question, answer, figure, "; ".join(statements), verdicts))
+        places = {
+            **(links or {}),
+            "The numbers": f"../results/{data}",
+            "The reasoning": f"{notebook}.html",
+            "The rule of the verdicts": RULE,
+        }
+        parts = [
+            "\n".join(["**The paper says**, in our words:", "", *map(_line, rows)]),
+            f"**We find:** {found}",
+            f"**How sure:** {sure}",
+            f"**What could be wrong:** {wrong}",
+            " · ".join(f"[{text}]({target})" for text, target in places.items()),
+            f"`dvc repro {self.stage}` makes this page again.",
+        ]
+        below = "\n\n".join(parts)
+        return [Markdown(f"**{answer}.**"), picture, Markdown(below)]  # type: ignore[no-untyped-call]
 
     def remaining_statements(self) -> Markdown:
         """The abstract's statements, with verdicts, that no finding so far is about."""

@@ -3,10 +3,12 @@
 Run by hand after `make repro`, when the turns' columns change: python tests/smoke/make.py
 """
 
+import ast
 import asyncio
 import json
 import re
 
+import nbformat
 import numpy as np
 import pandas as pd
 
@@ -163,12 +165,14 @@ sample(rated, "rating_standin", own / "ratings.parquet")
 trading()
 live()
 findings = ROOT / "tests/smoke/findings"  # as results/notebooks, with the tables that the findings lean on
-asked = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "notebooks").glob("*_findings.ipynb")))
-for name in re.findall(r'read_results\(\\"(\w+)\\"', asked):
+pages = [nbformat.read(path, as_version=4) for path in sorted((ROOT / "notebooks").glob("*_findings.ipynb"))]
+code = [ast.parse(cell.source) for page in pages for cell in page.cells if cell.cell_type == "code"]
+asked = {node.value for tree in code for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+for name in re.findall(r"read_results\('(\w+)'", "\n".join(map(ast.unparse, code))):
     [path] = (ROOT / "results/notebooks").glob(f"*/*/{name}.csv")
     found = pd.read_csv(path, dtype=str)
     if "claim" in found:
-        found = found[[json.dumps(each, ensure_ascii=False)[1:-1] in asked for each in found.claim]]
+        found = found[found.claim.isin(asked)]
     (findings / path.parent.parent.name / path.parent.name).mkdir(parents=True, exist_ok=True)
     found.to_csv(findings / path.relative_to(ROOT / "results/notebooks"), index=False, lineterminator="\n")
 told = pd.read_csv(ROOT / "results/tables/counterfactual_findings.csv", dtype=str)

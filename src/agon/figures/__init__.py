@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import matplotlib as mpl
@@ -36,9 +37,13 @@ STYLE: dict[Any, Any] = {
     "figure.dpi": 110,
     "savefig.dpi": 110,
     "svg.hashsalt": "agon",
+    "svg.fonttype": "none",
     "text.parse_math": False,
     "legend.frameon": False,
 }
+
+NARROW = 4.1
+"""Inches: a figure of this width has text of 12 pixels on a phone (390 pixels)."""
 
 ID = re.compile(r"(?<=[\"#])[a-zA-Z][0-9a-f]{10}\b")
 """Ids of clips and markers in matplotlib's SVG."""
@@ -53,6 +58,24 @@ def figure(rows: int, columns: int, size: tuple[float, float], share: bool = Fal
     fig = Figure(figsize=size, layout="constrained")
     axes = fig.subplots(rows, columns, squeeze=False, sharey=share)
     return fig, list(axes.flat)
+
+
+@styled
+def headline(fig: Figure, title: str) -> None:
+    """Writes the title of a figure, bold, in lines that fit its width."""
+    letters = int(fig.get_figwidth() * 72 / 7)
+    lines = fill(title.replace(" %", "\N{NO-BREAK SPACE}%"), letters)
+    fig.suptitle(lines, x=0.02, ha="left", fontsize=11, fontweight="bold", gid="headline")
+
+
+@styled
+def name_rows(axes: Axes, names: Sequence[str], above: float = 0.22) -> None:
+    """Writes the name of each row (0, 1, ... from the top) above it, so that a narrow figure keeps its width for the marks."""
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.set_ylim(len(names) - 0.6, -0.8)
+    for row, name in enumerate(names):
+        axes.text(0, row - above, name, transform=axes.get_yaxis_transform(), va="bottom", bbox=PALE)
 
 
 @styled

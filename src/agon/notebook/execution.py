@@ -171,13 +171,25 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(executed, target)
     out = parameters.get("out", "")
-    links = {"all findings": "index.html"} if folder == ROOT else {}
-    links |= {"this page as a notebook": target.name} | (
-        {"its tables and figures": f"../{_path_below(out, folder)}/"} if out else {}
+    figures = ROOT / out / "figures" if out else None
+    target.with_suffix(".html").write_text(
+        page(executed, title(executed) or name, _links(name, out, folder), figures), encoding="utf-8"
     )
-    target.with_suffix(".html").write_text(page(executed, title(executed) or name, links), encoding="utf-8")
     failed.unlink()
     return target
+
+
+def _links(name: str, out: str, folder: Path) -> dict[str, str]:
+    """Text -> target of a page's links: the front page, the pages before and after it there, the notebook, and its outputs."""
+    links = {}
+    if folder == ROOT:
+        links["all findings"] = "index.html"
+        order = list(settings_of("notebook", "report")["notebooks"]) if "report" in names("notebook") else []
+        place = order.index(name) if name in order else len(order)
+        for word, neighbours in (("previous", order[:place][-1:]), ("next", order[place + 1 :][:1])):
+            links |= {f"{word}: {each.replace('_', ' ')}": f"{each}.html" for each in neighbours}
+    links["this page as a notebook"] = f"{name}.ipynb"
+    return links | ({"its tables and figures": f"../{_path_below(out, folder)}/"} if out else {})
 
 
 def _kernel_settings(folder: str) -> Config:

@@ -1,15 +1,20 @@
-"""The page of an executed notebook. No script runs in it, its code is folded, and it is the same for the same inputs."""
+"""The page of an executed notebook. No script runs in it, its code is behind one switch, and it is the same for the same inputs."""
 
-import logging
+import itertools
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from copy import deepcopy
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from bleach import ALLOWED_ATTRIBUTES, ALLOWED_TAGS, clean  # type: ignore[import-untyped]
+from jinja2 import PackageLoader
 from nbconvert import HTMLExporter
+from nbconvert.filters import markdown2html
+from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 
 
 def settle(notebook: Any) -> None:
@@ -34,41 +39,107 @@ def title(notebook: Any) -> str:
     return str(first).strip().partition("\n")[0].lstrip("# ")
 
 
-def _mark_setup(notebook: Any) -> Any:
-    """A copy that marks the cells between the title and the first output, so that the page folds them."""
+def _marked(notebook: Any) -> Any:
+    """A copy that marks the cells between the title and the first output, which the page shows with the code.
+
+    It also marks the pictures whose title the output before has told already.
+    """
     copy = deepcopy(notebook)
     cells = copy.cells
     first_output = next((place for place, cell in enumerate(cells) if cell.get("outputs")), 0)
     silent = [place for place in range(1, first_output) if cells[place].cell_type == "code"]
     if silent and silent[-1] > 1:
-        cells[1].metadata["agon_setup"], cells[silent[-1]].metadata["agon_setup"] = "first", "last"
+        for cell in cells[1 : silent[-1] + 1]:
+            cell.metadata["agon_setup"] = True
+    for before, output in itertools.pairwise(output for cell in cells for output in cell.get("outputs", [])):
+        alt = output.get("metadata", {}).get("image/png", {}).get("alt")
+        output.metadata["agon_told"] = bool(alt) and f"**{alt}.**" == before.get("data", {}).get("text/markdown")
     return copy
 
 
-def page(notebook: Any, name: str, links: Mapping[str, str] | None = None) -> str:
-    """The notebook as one HTML page, with its text and outputs sanitized, its code folded, and every picture's alternative text.
+def page(
+    notebook: Any,
+    name: str,
+    links: Mapping[str, str] | None = None,
+    figures: Path | None = None,
+) -> str:
+    """The notebook as one HTML page: its text and outputs sanitized, its code behind one switch, figures as drawings with their words.
 
-    `links`: text -> target of the links at its top.
+    `links`: text -> target of the links at its top and end. `figures`: the folder with the notebook's figures, as PNG and SVG.
     """
     exporter = HTMLExporter(
         raw_template=files("agon.notebook").joinpath("page.html.j2").read_text(encoding="utf-8"),
+        extra_loaders=[PackageLoader("agon.report")],
         sanitize_html=True,
-        mathjax_url="",
-        require_js_url="",
         exclude_input_prompt=True,
         exclude_output_prompt=True,
-        filters={"clean_html": lambda element: _plain(sanitized(element))},
+        anchor_link_text="link to this",
+        filters={
+            "clean_html": lambda element: _plain(sanitized(element)),
+            "drawn": lambda output: _drawn(output, figures),
+        },
     )
-    notebook = _mark_setup(notebook)
-    exporter.log.setLevel(logging.ERROR)  # it warns of the texts that are put in below
-    body, _ = exporter.from_notebook_node(
-        notebook, resources={"metadata": {"name": name}, "way": list((links or {}).items())}
-    )
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if alt := output.get("metadata", {}).get("image/png", {}).get("alt"):
-                body = body.replace('alt="No description has been provided for this image"', f'alt="{escape(alt)}"', 1)
+    notebook = _marked(notebook)
+    texts = [sanitized(markdown2html(cell.source)) for cell in notebook.cells if cell.cell_type == "markdown"]
+    resources = {
+        "metadata": {"name": name},
+        "way": list((links or {}).items()),
+        "headings": [heading for text in texts for heading in HEADING.findall(text)],
+        "highlighting": HIGHLIGHTING,
+    }
+    body, _ = exporter.from_notebook_node(notebook, resources=resources)
     return str(body)
+
+
+HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a\b')
+"""Anchor and text of a heading of the second level."""
+DARK = "@media (prefers-color-scheme: dark)"
+HIGHLIGHTING = (
+    f"{HtmlFormatter(style='vs').get_style_defs('.highlight')}\n"
+    f"{DARK} {{ {HtmlFormatter(style='github-dark').get_style_defs('.highlight')} }}"
+)
+"""Style of code, light and dark."""
+WIDE = 420
+"""Pixels: a drawing that is wider does not shrink on a phone, but scrolls in its own box."""
+
+
+def drawing(picture: bytes, folder: Path | None) -> Path | None:
+    """The drawing (SVG) in `folder` that shows the same as a picture (PNG) of figures.save, if there is one."""
+    for path in sorted(folder.glob("*.png")) if folder else []:
+        if path.stat().st_size == len(picture) and path.read_bytes() == picture:
+            return path.with_suffix(".svg")
+    return None
+
+
+def _drawn(output: Any, folder: Path | None) -> str:
+    """A picture among the outputs as a figure: as a drawing where there is one, of a size that a phone can show."""
+    alt = escape(output.get("metadata", {}).get("image/png", {}).get("alt", ""))
+    file = drawing(b64decode(output.data["image/png"]), folder)
+    if file is None:
+        return f'<figure><img class="drawn" src="data:image/png;base64,{output.data["image/png"].strip()}" alt="{alt}"></figure>'
+    text = file.read_text(encoding="utf-8")
+    if output.metadata.get("agon_told"):
+        text = _without_headline(text)
+    wide, high = (round(float(size) * 4 / 3) for size in re.findall(r'\b(?:width|height)="([\d.]+)pt"', text)[:2])
+    source = b64encode(text.encode()).decode()
+    kind = "wide" if wide > WIDE else "narrow"
+    image = f'<img class="drawn" src="data:image/svg+xml;base64,{source}" width="{wide}" height="{high}" alt="{alt}">'
+    return f'<figure class="{kind}" tabindex="0">{image}</figure>'
+
+
+def _without_headline(drawing: str) -> str:
+    """A drawing without the title that figures.headline wrote at its top."""
+    found = re.search(r'<g id="headline">.*?</g>\n?', drawing, re.DOTALL)
+    if found is None:
+        return drawing
+    top = max(float(y) for y in re.findall(r"translate\(\S+ ([\d.]+)\)", found[0])) + 5
+    drawing = drawing.replace(found[0], "")
+    return re.sub(
+        r'height="([\d.]+)pt" viewBox="0 0 (\S+) (\S+)"',
+        lambda size: f'height="{float(size[1]) - top:g}pt" viewBox="0 {top:g} {size[2]} {float(size[3]) - top:g}"',
+        drawing,
+        count=1,
+    )
 
 
 def _plain(html: str) -> str:
