@@ -11,12 +11,14 @@ import pandas as pd
 import pytest
 
 from agon import ROOT, AgonError
+from agon.figures.stepper import match_data
 from agon.games.equilibria import equilibria
 from agon.games.matrix import MatrixGame
 from agon.games.matrix import explorer as matrix
 from agon.games.matrix.explorer import EQUILIBRIA
 from agon.games.tradecraft import explorer as tradecraft
 from agon.games.tradecraft import story
+from agon.replay import one_match, replay_match
 from agon.report import agreement, explore
 from agon.turns import read, read_games
 
@@ -109,7 +111,7 @@ def test_hostile_words_of_a_trade_stay_text(tmp_path, visit):
     game |= {"agents": [HOSTILE] * 2, "models": [HOSTILE] * 2, "title": HOSTILE, "result": HOSTILE}
     game["moves"] = [move | {"says": HOSTILE, "wrong": HOSTILE} for move in game["moves"]]
     told, pictures = opened(
-        tmp_path, visit, {"games": [game], "filters": {"title": HOSTILE}}, [tradecraft.SCRIPT], "#step=1"
+        tmp_path, visit, *explore.stepper(tradecraft.SCRIPT, games=[game], filters={"title": HOSTILE}), "#step=1"
     )
     assert told.count(HOSTILE) > len(game["moves"]) and pictures == 0
 
@@ -263,7 +265,7 @@ def test_a_game_is_stepped_by_keys_to_the_hands_of_the_records(visit):
         return page.url.partition("#")[2], page.inner_text(".status"), hands
 
     address, told, hands = visit(REPORTS / "explore_tradecraft.html", stepped, "#game=OU4TJ178&step=0")
-    assert address == f"game=OU4TJ178&step={len(game['moves'])}"
+    assert address == f"match=OU4TJ178&step={len(game['moves'])}"
     assert told == "Player 2 (claude) is done crafting and holds its target."
     assert "lever ✓ target" in hands[1] and re.search(r"bucket target\s+0", hands[0])
 
@@ -391,3 +393,61 @@ def test_a_match_has_an_address(visit):
 
     status, [text] = visit(REPORTS / "explore_matches.html", shown, f"#match={match}")
     assert status.startswith("1 of ") and match in text
+
+
+def watched(folder, visit, do, place="", **changes):
+    """Does something on a page with one recorded match of a small model; `changes` are of each act."""
+    path = ROOT / "tests/smoke/pocket_magic.parquet"
+    turns = read(path)
+    turns = one_match(turns, turns.match[turns.game == "undercover"].iloc[0])
+    data = match_data(replay_match(turns, read_games(path)), turns)
+    for move in data["moves"]:
+        move["acts"] = [act | changes for act in move["acts"]]
+    data |= {"title": "T", "result": "R", "silent": "no words"}
+    told, scripts = explore.stepper(explore.part("match.js"), games=[data], filters={"game": "Game"}, unreadable="-")
+    (folder / "page.html").write_text(explore.page("T", [], {}, told, scripts), encoding="utf-8")
+    return turns, visit(folder / "page.html", do, place)
+
+
+def test_a_match_is_stepped_by_keys_and_shows_what_was_recorded(tmp_path, visit):
+    def stepped(page):
+        shown = []
+        for _ in range(int(page.get_by_label("Move", exact=True).get_attribute("max"))):
+            page.keyboard.press("ArrowRight")
+            shown.append(page.locator(".board").inner_text())
+        return page.url.partition("#")[2], shown, page.locator(".tile:not(.none)").count()
+
+    turns, (address, shown, tiles) = watched(tmp_path, visit, stepped)
+    name, last = turns.match.iloc[0], turns.turn.nunique()
+    assert address == f"match={name}&step={last}" and len(shown) == last
+    asked = turns[turns.asked]
+    assert tiles == len(asked) + turns.seat.nunique(), "and the names at the left"
+    for row in asked[asked.reply.notna()].itertuples():
+        place = sorted(turns.turn.unique()).index(row.turn)
+        assert all(line.strip() in shown[place] for line in row.reply.split("\n"))
+    sums = [f"{points:.4g} points so far" for points in turns.groupby("seat").payoff.sum()]
+    assert [line.partition(" (")[0] for line in shown[-1].split("\n") if "so far" in line] == sums
+
+
+def test_hostile_words_of_a_match_stay_text(tmp_path, visit):
+    hostile = {"does": HOSTILE, "says": f"{HOSTILE}.", "thinks": HOSTILE, "wrong": HOSTILE, "tile": HOSTILE}
+    _, (told, pictures) = watched(
+        tmp_path,
+        visit,
+        lambda page: (page.inner_text("main"), page.locator("main img, main script").count()),
+        "#step=2",
+        **hostile,
+    )
+    assert told.count(HOSTILE) > 3 and pictures == 0
+
+
+@needs_pages
+def test_games_to_watch_are_of_every_family_and_say_where_words_are_missing():
+    games = data_of(REPORTS / "explore_games.html")["games"]
+    assert {game["game"] for game in games} == {
+        *("pd", "rps", "prisoner3", "public_goods", "cost_sharing", "chameleon", "undercover")
+    }
+    for game in games:
+        spoken = any("says" in act for move in game["moves"] for act in move["acts"])
+        assert game["moves"] and bool(game["silent"]) != spoken
+    assert any("believes" in act for game in games for move in game["moves"] for act in move["acts"])

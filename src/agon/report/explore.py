@@ -79,6 +79,11 @@ def browser(**settings: Any) -> tuple[dict[str, Any], list[str]]:
     return settings, [part("browse.js")]
 
 
+def stepper(own: str, **settings: Any) -> tuple[dict[str, Any], list[str]]:
+    """Data and scripts of a page that steps through matches; `own` is the script of their moves: see templates/explore/stepper.js."""
+    return settings, [own, part("stepper.js")]
+
+
 def part(name: str) -> str:
     """A file of templates/explore."""
     return PARTS.joinpath(name).read_text(encoding="utf-8")

@@ -1,11 +1,8 @@
-// Steps through matches of TradeCraft. data: games (agon.games.tradecraft.explorer), filters {column: label}.
-const games = data.games;
+// The moves of TradeCraft for templates/explore/stepper.js. data: games (agon.games.tradecraft.explorer).
 const LOOKED = {item_info: "look-ups of items", possible_recipes_from_hand: "questions what the hand can make",
   craft_check: "checks of a craft", "craft_check, refused": "checks of a craft that cannot be", craft_done: "ends of crafting"};
 const FAULTS = {"bad partner": "it names no other player", "beyond the hand": "it is more than somebody holds"};
 const SIGNS = {submit_proposal: "→", accept: "✓", reject: "✗", craft_apply: "⚒", craft_done: "★"};
-const chosen = {};
-let game = null, step = 0, timer = null;
 
 const plain = (item) => item.replaceAll("_", " ");
 const named = (seat) => `${game.players[seat]} (${game.agents[seat]})`;
@@ -61,83 +58,14 @@ function held(seat, now, before) {
       }))));
 }
 
-function go(to) {
-  step = Math.max(0, Math.min(game.moves.length, to));
-  address.write({...chosen, game: game.match, step: String(step)}, true);
-  draw();
+const opening = "The hands as they were dealt. Each player knows its own target, and not the others'.";
+
+function details(move) {
+  const looked = Object.entries(move?.looked || {}).map(([tool, count]) => `${LOOKED[tool] || tool}: ${count}`);
+  return [el("p", {class: "soft"}, looked.length ? `Calls before it: ${looked.join("; ")}.` : "\u00a0"), move?.says ? el("blockquote", null, move.says) : null];
 }
 
-function draw() {
-  const move = game.moves[step - 1];
-  const [now, before] = [hands(step), hands(Math.max(0, step - 1))];
-  slider.max = game.moves.length;
-  slider.value = step;
-  slider.setAttribute("aria-valuetext", place());
-  where.textContent = place();
-  first.disabled = back.disabled = step === 0;
-  last.disabled = next.disabled = step === game.moves.length;
-  const looked = move ? Object.entries(move.looked || {}).map(([tool, count]) => `${LOOKED[tool] || tool}: ${count}`) : [];
-  happened.replaceChildren(
-    el("p", {class: "status"}, move ? told(move) : "The hands as they were dealt. Each player knows its own target, and not the others'."),
-    el("p", {class: "soft"}, looked.length ? `Calls before it: ${looked.join("; ")}.` : " "),
-    ...(move && move.says ? [el("blockquote", null, move.says)] : []));
-  board.replaceChildren(...game.players.map((_, seat) => held(seat, now[seat], before[seat])));
-  moves.replaceChildren(...game.moves.map((each, number) => el("li", null,
-    el("button", {type: "button", "aria-current": number + 1 === step ? "step" : null, onclick: () => { go(number + 1); slider.focus(); }},
-      el("span", {class: "sign", "aria-hidden": "true"}, sign(each)), ` turn ${each.turn}: ${told(each)}`))));
+function board(at) {
+  const [now, before] = [hands(at), hands(Math.max(0, at - 1))];
+  return [el("div", {class: "board"}, game.players.map((_, seat) => held(seat, now[seat], before[seat])))];
 }
-
-/** Starts or ends the play: a move every 1.2 seconds. */
-function plays(on) {
-  clearInterval(timer);
-  timer = on ? setInterval(() => (step < game.moves.length ? go(step + 1) : plays(false)), 1200) : null;
-  play.textContent = on ? "❚❚ Pause" : "▶ Play";
-}
-
-const place = () => (step ? `Move ${step} of ${game.moves.length}, turn ${game.moves[step - 1].turn}` : `Start, ${game.moves.length} moves to come`);
-
-/** The games that are left; the one in view stays if it is among them. */
-function choose(wanted, at) {
-  narrowed.update();
-  const left = narrowed.passing();
-  select.replaceChildren(...left.map((each) => el("option", {value: each.match}, `${each.title}: ${each.result} (${each.match})`)));
-  const found = left.find((each) => each.match === wanted) || left[0];
-  shown.hidden = !found;
-  status.textContent = left.length ? `${grouped(left.length)} of ${grouped(games.length)} games` : "No game fits. Choose less.";
-  if (!found) return;
-  const same = game === found;
-  if (!same) plays(false);
-  game = found;
-  select.value = game.match;
-  title.textContent = `${game.title}: ${game.result}`;
-  go(at !== undefined ? at : same ? step : 0);
-}
-
-function follow() {
-  const said = address.read();
-  narrowed.follow(said);
-  choose(said.game, Number.parseInt(said.step, 10) || 0);
-}
-
-const button = (label, to) => el("button", {type: "button", onclick: () => go(to())}, label);
-const narrowed = facets(games, data.filters, chosen, () => true, (name, value) => { chosen[name] = value; choose(game && game.match); });
-const select = el("select", {onchange: () => choose(select.value, 0)});
-const status = el("p", {class: "soft", role: "status"});
-const title = el("h2");
-const slider = el("input", {type: "range", min: 0, step: 1, "aria-label": "Move", oninput: () => go(Number(slider.value))});
-const where = el("p", {class: "soft"});
-const [first, back] = [button("|◀ Start", () => 0), button("◀ Back", () => step - 1)];
-const play = el("button", {type: "button", onclick: () => {
-  if (step === game.moves.length) go(0);
-  plays(!timer);
-}}, "▶ Play");
-const [next, last] = [button("Next ▶", () => step + 1), button("End ▶|", () => game.moves.length)];
-const happened = el("div", {"aria-live": "polite"});
-const board = el("div", {class: "board"});
-const moves = el("ol", {class: "moves"});
-const shown = el("div", null, title, el("div", {class: "controls"}, first, back, play, next, last, el("label", {class: "wide"}, where, slider)),
-  happened, board, el("h2", null, "All moves"), moves);
-
-main.append(el("div", {class: "controls"}, narrowed.labels, el("label", {class: "wide"}, "Game", select)), status, shown);
-window.addEventListener("hashchange", follow);
-follow();

@@ -1,0 +1,173 @@
+"""Rules that single out matches worth watching, by the recorded columns alone."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from agon.errors import count
+
+NEEDED = [
+    "match",
+    "game",
+    "turn",
+    "round",
+    "phase",
+    "seat",
+    "role",
+    "action",
+    "asked",
+    "valid",
+    "reply",
+    "payoff",
+    "detail",
+]
+"""The columns of turns that the rules read."""
+
+Rows = Sequence[Any]
+"""All rows of a match, in order of turn and seat, with NEEDED as fields; None for an absent value."""
+
+
+class Rule(NamedTuple):
+    """A reason to watch a match."""
+
+    meaning: str
+    """What the chosen match is, for readers."""
+    score: Callable[[Rows], float]
+    """How much a match has of it; 0 where it has nothing of it."""
+    words: Callable[[float], str]
+    """The score in words."""
+
+
+def comeback(rows: Rows) -> float:
+    """How many points the only winner was behind at most; 0 without one winner."""
+    sums, leads = defaultdict[int, float](float), list[tuple[float, dict[int, float]]]()
+    for _, turn in groupby(rows, key=attrgetter("turn")):
+        for row in turn:
+            sums[row.seat] += row.payoff or 0.0
+        leads.append((max(sums.values()), dict(sums)))
+    winners = [seat for seat, points in sums.items() if points == leads[-1][0]]
+    return max(lead - before.get(winners[0], 0.0) for lead, before in leads) if len(winners) == 1 else 0.0
+
+
+def betrayal(rows: Rows) -> float:
+    """For how many turns in a row all chose one action and gained by it, before one player alone left it and was paid most."""
+    run, best, common = 0, 0, None
+    for _, turn in groupby((row for row in rows if row.asked), key=attrgetter("turn")):
+        actions, payoffs = zip(*((row.action, row.payoff) for row in turn), strict=True)
+        alone = [place for place, action in enumerate(actions) if action != common]
+        if run and len(actions) > 1 and len(alone) == 1 and actions[alone[0]] is not None:
+            others = payoffs[: alone[0]] + payoffs[alone[0] + 1 :]
+            best = max(best, run) if payoffs[alone[0]] > max(others) else best
+        same = len(actions) > 1 and actions[0] is not None and len(set(actions)) == 1 and min(payoffs) > 0
+        run = (run + 1 if actions[0] == common else 1) if same else 0
+        common = actions[0] if same else None
+    return float(best)
+
+
+def false_suspicion(rows: Rows) -> float:
+    """How many players of the greater party voted for one of their own. A vote names a seat, as `Player 1`; one player has another role."""
+    votes = [row for row in rows if row.phase == "vote" and row.role]
+    parties = defaultdict[str, set[int]](set)
+    for row in votes:
+        parties[row.role].add(row.seat)
+    small, large = sorted(parties.values(), key=len) if len(parties) == 2 else ({0}, {0})
+    own = {f"Player {seat + 1}" for seat in large}
+    return float(sum(row.seat in large and row.action in own for row in votes)) if len(small) < len(large) else 0.0
+
+
+def late_agreement(rows: Rows) -> float:
+    """In which round all votes were first the same, if that was not the first round with votes."""
+    ballots = defaultdict[int, set[str | None]](set)
+    for row in rows:
+        if row.phase == "vote":
+            ballots[row.round].add(row.action)
+    agreed = [number for number, votes in sorted(ballots.items()) if len(votes) == 1 and None not in votes]
+    return float(agreed[0]) if agreed and agreed[0] > min(ballots) else 0.0
+
+
+def inequality(rows: Rows) -> float:
+    """The points between the highest and the lowest total."""
+    sums = defaultdict[int, float](float)
+    for row in rows:
+        sums[row.seat] += row.payoff or 0.0
+    return max(sums.values()) - min(sums.values())
+
+
+def change_of_mind(rows: Rows) -> float:
+    """By how much a seat's belief about one other changed at most, from its first recorded belief to its last."""
+    moved, before = 0.0, dict[int, list[float | None]]()
+    for row in rows:
+        beliefs = json.loads(row.detail or "{}").get("beliefs")
+        own = beliefs[row.seat] if isinstance(beliefs, list) and row.seat < len(beliefs) else []
+        if own and all(share is None or isinstance(share, int | float) for share in own):
+            first = before.setdefault(row.seat, own)
+            moved = max(moved, *(abs((new or 0.0) - (old or 0.0)) for new, old in zip(own, first, strict=True)))
+    return moved
+
+
+def readable_words(rows: Rows) -> float:
+    """How many answers were recorded in the player's words and could be read."""
+    return float(sum(row.reply is not None and row.valid for row in rows))
+
+
+RULES = {
+    "a betrayal": Rule(
+        "All gained by one move for the longest time, then one player alone left it and gained more.",
+        betrayal,
+        lambda score: (
+            f"All gained by one move for {count(int(score), 'turn')}. Then one player alone left it and gained more."
+        ),
+    ),
+    "a comeback": Rule(
+        "The winner was furthest behind before.", comeback, lambda score: f"The winner was {score:g} points behind."
+    ),
+    "a false suspicion": Rule(
+        "Most players voted for one of their own party.",
+        false_suspicion,
+        lambda score: f"{count(int(score), 'player')} voted for one of their own party.",
+    ),
+    "a late agreement": Rule(
+        "The votes agreed first in the latest round.",
+        late_agreement,
+        lambda score: f"All votes agree first in round {score:g}.",
+    ),
+    "an unequal end": Rule(
+        "The points lie furthest apart at the end.",
+        inequality,
+        lambda score: f"At the end {score:.4g} points lie between the highest and the lowest.",
+    ),
+    "a change of mind": Rule(
+        "A player's recorded suspicion of another one changed most.",
+        change_of_mind,
+        lambda score: f"A suspicion changed by {100 * score:.2g} percentage points.",
+    ),
+    "words of a model": Rule(
+        "A model's words were recorded, and most of its answers could be read.",
+        readable_words,
+        lambda score: f"{count(int(score), 'answer')} of a model could be read, and its words were recorded.",
+    ),
+}
+"""Name -> rule."""
+
+
+def showcases(turns: pd.DataFrame) -> pd.DataFrame:
+    """One row per game and rule: game, match, rule, score. It is the match with the highest score above 0; of equals, the lowest id."""
+    plain = turns[NEEDED].sort_values(["match", "turn", "seat"]).astype(object)
+    plain = plain.where(plain.notna(), None)
+    scores = pd.DataFrame(
+        [
+            {"game": rows[0].game, "match": match, "rule": name, "score": rule.score(rows)}
+            for match, group in groupby(plain.itertuples(index=False), key=attrgetter("match"))
+            for rows in [list(group)]
+            for name, rule in RULES.items()
+        ],
+        columns=["game", "match", "rule", "score"],
+    )
+    ranked = scores[scores.score > 0].sort_values(["score", "match"], ascending=[False, True], kind="stable")
+    first = ranked.drop_duplicates(["game", "rule"])
+    return first.sort_values(["game", "rule"], kind="stable", ignore_index=True)
