@@ -222,6 +222,15 @@ def read(app: "Sphinx", docname: str, source: list[str]) -> None:
         source[0] = to_site(docname, source[0] + explorers() * (docname == "docs/explorers"))
 
 
+HEAD = '<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
+
+
+def refresh(target: str, title: str) -> str:
+    """A page that leads to another."""
+    way = f'<meta http-equiv="refresh" content="0; url={target}"><a href="{target}">{title}</a></html>'
+    return f"{HEAD}<title>{title}</title>{way}"
+
+
 def copy(app: "Sphinx", failed: Exception | None) -> None:
     """Puts beside the pages what they link to, with a list in every folder, and a way in."""
     out = Path(app.outdir)
@@ -230,8 +239,11 @@ def copy(app: "Sphinx", failed: Exception | None) -> None:
         target = out / path.relative_to(ROOT)
         if path.suffix != ".html" or app.env.path2doc(f"{path.with_suffix('.ipynb')}") not in app.env.found_docs:
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
-    head = '<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
+            guide = out / f"docs/{path.name}"
+            if path.suffix == ".html" and guide.exists():  # a guide that is also a page of the report
+                target.write_text(refresh(f"../docs/{path.name}", path.stem), encoding="utf-8")
+            else:
+                shutil.copyfile(path, target)
     folders = {above for path in files for above in (out / path.relative_to(ROOT)).parents if above.is_relative_to(out)}
     for folder in sorted(folders - {out, out / "reports"}):
         names = [f"{each.name}{'/index.html' * each.is_dir()}" for each in sorted(folder.iterdir())]
@@ -242,9 +254,8 @@ def copy(app: "Sphinx", failed: Exception | None) -> None:
         )
         title, way = folder.relative_to(out), os.path.relpath(out / f"{START}.html", folder)
         body = f'<h1>{title}</h1><p><a href="{way}">agon</a></p><ul>{items}</ul></html>'
-        (folder / "index.html").write_text(f"{head}<title>{title}</title>{body}", encoding="utf-8")
-    way_in = f'<meta http-equiv="refresh" content="0; url={START}.html"><a href="{START}.html">agon</a></html>'
-    (out / "index.html").write_text(f"{head}<title>agon</title>{way_in}", encoding="utf-8")
+        (folder / "index.html").write_text(f"{HEAD}<title>{title}</title>{body}", encoding="utf-8")
+    (out / "index.html").write_text(refresh(f"{START}.html", "agon"), encoding="utf-8")
 
 
 def plain(app: "Sphinx", kind: str, name: str, thing: object, options: object, lines: list[str]) -> None:

@@ -172,9 +172,9 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
     nbformat.write(executed, target)
     out = parameters.get("out", "")
     figures = ROOT / out / "figures" if out else None
-    target.with_suffix(".html").write_text(
-        page(executed, title(executed) or name, _links(name, out, folder), figures), encoding="utf-8"
-    )
+    guides = _report().get("guides", ()) if folder == ROOT else ()
+    made = page(executed, title(executed) or name, _links(name, out, folder), figures, guides)
+    target.with_suffix(".html").write_text(made, encoding="utf-8")
     failed.unlink()
     return target
 
@@ -184,12 +184,17 @@ def _links(name: str, out: str, folder: Path) -> dict[str, str]:
     links = {}
     if folder == ROOT:
         links["all findings"] = "index.html"
-        order = list(settings_of("notebook", "report")["notebooks"]) if "report" in names("notebook") else []
+        order = list(_report().get("notebooks", ()))
         place = order.index(name) if name in order else len(order)
         for word, neighbours in (("previous", order[:place][-1:]), ("next", order[place + 1 :][:1])):
             links |= {f"{word}: {each.replace('_', ' ')}": f"{each}.html" for each in neighbours}
     links["this page as a notebook"] = f"{name}.ipynb"
     return links | ({"its tables and figures": f"../{_path_below(out, folder)}/"} if out else {})
+
+
+def _report() -> dict[str, Any]:
+    """The settings of the report, if the project has one."""
+    return settings_of("notebook", "report") if "report" in names("notebook") else {}
 
 
 def _kernel_settings(folder: str) -> Config:

@@ -3,17 +3,19 @@
 import itertools
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from html import escape
+from html import escape, unescape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from bleach import ALLOWED_ATTRIBUTES, ALLOWED_TAGS, clean  # type: ignore[import-untyped]
 from jinja2 import PackageLoader
 from nbconvert import HTMLExporter
 from nbconvert.filters import markdown2html
+from nbformat.v4 import new_markdown_cell, new_notebook
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 
 
@@ -62,10 +64,12 @@ def page(
     name: str,
     links: Mapping[str, str] | None = None,
     figures: Path | None = None,
+    guides: Sequence[str] = (),
 ) -> str:
     """The notebook as one HTML page: its text and outputs sanitized, its code behind one switch, figures as drawings with their words.
 
     `links`: text -> target of the links at its top and end. `figures`: the folder with the notebook's figures, as PNG and SVG.
+    `guides`: files of docs/, without .md, that are pages beside this one, so that links lead to these.
     """
     exporter = HTMLExporter(
         raw_template=files("agon.notebook").joinpath("page.html.j2").read_text(encoding="utf-8"),
@@ -88,7 +92,22 @@ def page(
         "highlighting": HIGHLIGHTING,
     }
     body, _ = exporter.from_notebook_node(notebook, resources=resources)
-    return str(body)
+    pages = "|".join(map(re.escape, guides))
+    return re.sub(rf'href="\.\./docs/({pages})\.md(?=["#])', r'href="\1.html', str(body)) if pages else str(body)
+
+
+def guide(text: str, links: Mapping[str, str]) -> str:
+    """A guide (Markdown of docs/) as a page in reports/, with the anchors that its headings have elsewhere: words in small letters."""
+    head, mark, rest = text.partition("\n## ")
+    cells = [new_markdown_cell(part) for part in (head, mark + rest) if part]
+    html = page(new_notebook(cells=cells), head.partition("\n")[0].lstrip("# "), links)
+    html = re.sub(r'(<h\d id="|href="#)([^"]+)"', lambda found: f'{found[1]}{_slug(unescape(found[2]))}"', html)
+    html = re.sub(r'href="\.\./notebooks/(\w+)\.ipynb', r'href="\1.html', html)
+    return re.sub(r'href="(?!#|\.\./|[a-z]+:|\w+\.html")(?=[\w-]+[/.])', 'href="../docs/', html)
+
+
+def _slug(heading: str) -> str:
+    return re.sub(r"[^\w-]", "", unquote(heading).lower())
 
 
 HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a\b')
