@@ -20,7 +20,7 @@ SHOWN = 5
 def replay(case: Case) -> Found:
     """The first move of a match that does not fit."""
     faults = case.payment.faults
-    looked = int((case.games.first & (case.payment.legal == 1)).sum()) or len(faults)
+    looked = case.games.rows.match[(case.payment.legal == 1) & ~case.has_table].nunique() or len(faults)
     if not looked:
         return skip("no match was replayed move by move")
     fault = pd.Series(faults, dtype="str").reindex(range(len(case.games.rows)))
