@@ -335,15 +335,15 @@ def changes(old: Any, new: dict[str, Any]) -> dict[str, list[str]]:
     """What differs between two verdicts: a kind -> a line for each difference. Raises AgonError where the old one is no verdict."""
     if not (isinstance(old, dict) and {"agon", "folder", "files", "rules", "checks"} <= old.keys()):
         raise AgonError("it is no verdict of agon audit: give a file verdict.json that it has written")
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {kind: [] for kind in (INPUT, RULES, VERSION, VERDICT)}
     for place, before, after in _differences(old | {"folder": ""}, new | {"folder": ""}):
         kind = KIND_OF.get(place[0], VERDICT)
         if kind == VERDICT and old["agon"] != new["agon"] and {*place} & {*WORDING}:
             kind = VERSION
-        found.setdefault(kind, []).append(
+        found[kind].append(
             f"{', '.join(place[place[0] == kind :])}: was {_shown(before, after)}, is {_shown(after, before)}"
         )
-    return found
+    return {kind: lines for kind, lines in found.items() if lines}
 
 
 def _differences(old: Any, new: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any, Any]]:

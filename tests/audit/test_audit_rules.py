@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 from decimal import Decimal
@@ -356,6 +357,27 @@ def test_a_number_that_cannot_be_checked_is_named(games, tmp_path, capfd):
     )
     check = [*words[:3], "--check", str(tmp_path / "out/verdict.json")]
     assert main(check) == 2 and "has printed numbers: name their file with --numbers" in capfd.readouterr().err
+
+
+def test_a_verdict_holds_in_another_copy_of_the_project(games, tmp_path):
+    main(games[2])
+    copy = tmp_path / "elsewhere/agon2"
+    for name in ("src", "conf", "pyproject.toml"):
+        part = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy.mkdir(parents=True, exist_ok=True)
+        part(ROOT / name, copy / name)
+    shutil.move(games[1], copy / "same games")
+    shutil.move(tmp_path / "mapping.yaml", copy / "other.yaml")
+    shutil.move(tmp_path / "out/verdict.json", copy / "theirs.json")
+    words = ["audit", "same games", "other.yaml", "--check", "theirs.json"]
+    environment = os.environ | {"PYTHONPATH": str(copy / "src")}
+    run = partial(subprocess.run, cwd=copy, env=environment, capture_output=True, text=True, timeout=LONG)
+    ended = run([sys.executable, "-m", "agon", *words])
+    assert ended.returncode == 0 and "theirs.json: it holds; nothing changed" in ended.stdout, ended
+    log = pd.read_csv(copy / "same games/log.csv")
+    log.assign(points1=log.points1 + 1).to_csv(copy / "same games/log.csv", index=False)
+    ended = run([sys.executable, "-m", "agon", *words])
+    assert ended.returncode == 1 and "it does not hold; input and verdict changed" in ended.stdout, ended
 
 
 def test_an_edited_verdict_does_not_hold(games, tmp_path, capfd):
