@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from importlib.metadata import version
+from itertools import zip_longest
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,11 @@ import numpy as np
 import pandas as pd
 
 from agon.errors import AgonError, count
-from agon_audit.checks import CHECKS, KEPT, NO_CHANCE, Case, Found, match_hashes, skip
+from agon_audit.checks import CHECKS, KEPT, NO_CHANCE, OFTEN, Case, Found, match_hashes, skip
 from agon_audit.formats import READERS, find_files
 from agon_audit.formats.tables import reading
 from agon_audit.guess import MANY, longer_key
-from agon_audit.mapping import TABLES, Mapping, Rules
+from agon_audit.mapping import TABLES, Mapping, Rules, as_mapping
 from agon_audit.own import OwnMatches, rules_of
 from agon_audit.printed import WRONG, Decision, decide_all
 from agon_audit.rules import Judge, Payment, Table, openspiel_rules, read_rules
@@ -27,7 +29,9 @@ from agon_audit.turns import PLACE, Games, tidy
 
 BATCH = 500_000
 """Files are audited together until they have so many rows."""
+NO_RULES = "the mapping has no rules, so no payoff was computed"
 NOTES = 12
+"""So many notes of each check are on the page and in the verdict."""
 SHOWN = 20
 """So many rows of each check are in the verdict."""
 FILES = "files", "files with the same bytes", "a file that was copied on purpose, or games without any chance"
@@ -74,10 +78,10 @@ class Audit:
             "rows": self.rows,
             "matches": self.matches,
             "mapping": json.loads(msgspec.json.encode(self.mapping)),
-            "rules": [
-                {"condition": name, "source": judge.source, "sha256": _hash(judge.content)}
+            "rules": {
+                name or "all games": {"source": judge.source, "sha256": _hash(judge.content)}
                 for name, judge in self.rules.items()
-            ],
+            },
             "files": self.files,
             "left_out": self.left_out,
             "skipped": self.skipped,
@@ -95,7 +99,7 @@ class Audit:
             "looked": found.looked,
             "found": found.count,
             "skipped": found.skipped,
-            "notes": list(found.notes),
+            "notes": {text: [*counts] for text, counts in found.said(NOTES)},
             "rows": rows,
         }
 
@@ -109,7 +113,7 @@ def audit(folder: Path, mapping: Mapping, base: Path, numbers: pd.DataFrame | No
         games = tidy(raw, mapping)
         _require_long_key(games, folder)
         payment, rounds, has_table = judges.apply(games)
-        case = Case(games, payment, rounds, has_table, judges.words, transcripts)
+        case = Case(games, payment, rounds, has_table, judges.words, transcripts, judges.skip)
         for check in CHECKS:
             result.found[check.name] = _merged(result.found.get(check.name), check.run(case))
         result.rows += len(games.rows)
@@ -122,6 +126,20 @@ def audit(folder: Path, mapping: Mapping, base: Path, numbers: pd.DataFrame | No
     if numbers is not None:
         result.numbers = decide_all(numbers, pd.concat(kept, ignore_index=True))
     return result
+
+
+def doubts(folder: Path, fields: Values[str, Any]) -> list[str]:
+    """What an audit without rules says against a guessed mapping: files that it does not fit, and payoffs that it does not explain."""
+    try:
+        result = audit(folder, as_mapping(fields, "the guess"), folder)
+    except AgonError as error:
+        several = "where a folder holds several designs, write a mapping for each, and choose its files by `files`"
+        return [f"files: an audit with this guess stops at {error}; {several}"]
+    return [
+        f"condition: {text}" if text.startswith(OFTEN) else text
+        for text in result.skipped
+        if not text.startswith(NO_RULES)
+    ]
 
 
 def _read(folder: Path, result: Audit) -> Iterator[pd.DataFrame]:
@@ -151,7 +169,7 @@ def _batches(tables: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     if waiting:
         yield pd.concat(waiting, ignore_index=True)
     if not any_rows:
-        raise AgonError("no file has a row: see files and rows of the mapping")
+        raise AgonError("no file has a row: see the fields files and rows of the mapping")
 
 
 def _require_long_key(games: Games, folder: Path) -> None:
@@ -194,7 +212,7 @@ class _Judges:
         rows = games.rows
         payment, rounds, has_table = Payment.unknown(len(rows)), np.full(len(rows), np.nan), np.zeros(len(rows), bool)
         if "action" not in rows:
-            self._skip("actions are not recorded, so no rules can be applied", "")
+            self.skip("actions are not recorded, so no rules can be applied", "")
             return payment, rounds, has_table
         for name, part in rows.groupby("condition", observed=True, sort=False):
             condition = str(name)
@@ -210,7 +228,7 @@ class _Judges:
                 rounds[places] = np.nan if judge.rounds is None else judge.rounds
                 has_table[places] = isinstance(judge, Table)
                 for reason in own.skipped:
-                    self._skip(reason, condition)
+                    self.skip(reason, condition)
         return payment, rounds, has_table
 
     def _judges(self, condition: str, rows: pd.DataFrame) -> Iterator[tuple[Judge, pd.DataFrame]]:
@@ -228,11 +246,12 @@ class _Judges:
                 self.used[condition] = openspiel_rules(condition)
                 yield self.used[condition], rows
             except AgonError as error:
-                self._skip(str(error), condition)
+                self.skip(str(error), condition)
         else:
-            self._skip("the mapping has no rules, so no payoff was computed", condition)
+            self.skip(NO_RULES, condition)
 
-    def _skip(self, reason: str, condition: str) -> None:
+    def skip(self, reason: str, condition: str) -> None:
+        """Notes that something could not be checked, in a condition or (where that is empty) at all."""
         conditions = self._skipped.setdefault(reason, [])
         if condition and condition not in conditions:
             conditions.append(condition)
@@ -253,7 +272,9 @@ def _merged(before: Found | None, found: Found) -> Found:
     if before is None:
         return found
     rows = pd.concat([part.rows for part in (before, found) if len(part.rows)] or [found.rows]).head(KEPT)
-    notes = [*dict.fromkeys([*before.notes, *found.notes])][:NOTES]
+    notes = dict(before.notes)
+    for text, counts in found.notes.items():
+        notes[text] = tuple(map(add, notes.get(text, (0, 0)), counts))
     skipped = "" if before.looked or found.looked else before.skipped or found.skipped
     return Found(before.looked + found.looked, before.count + found.count, rows, notes, skipped)
 
@@ -301,41 +322,48 @@ def _hash(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def changes(old: Values[str, Any], new: Values[str, Any]) -> list[str]:
-    """What differs between two verdicts, a line each. Raises AgonError where the old one is no verdict."""
-    try:
-        lines = [
-            f"{what} {verb}"
-            for what, before, after in _parts(old, new)
-            if before != after
-            for verb in [f"was {_brief(before)} and is {_brief(after)}"]
-        ]
-    except (KeyError, TypeError, AttributeError):
-        raise AgonError("it is no verdict of agon audit: give a file verdict.json that it has written") from None
-    return lines
+INPUT, RULES, VERSION, VERDICT = "input", "rules", "version", "verdict"
+"""What can differ between two verdicts. Only a changed input or verdict says that the old one no longer holds."""
+KIND_OF = {"agon": VERSION, "files": INPUT, "left_out": INPUT, "mapping": INPUT, "rules": RULES}
+WORDING = "looked", "notes", "skipped", "what", "why"
+"""Parts that another version may say otherwise of the same files."""
+AROUND = 20
+"""So many characters of a long value are shown before the place where it differs."""
 
 
-def _parts(old: Values[str, Any], new: Values[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """What can differ, and its value in both verdicts. None: absent."""
-    yield "the version of agon", old["agon"], new["agon"]
-    for name in sorted({*old["files"], *new["files"]}):
-        before, after = ((verdict["files"].get(name) or {}).get("sha256") for verdict in (old, new))
-        yield f"file {name}", before, after
-    for name in sorted({*old["mapping"], *new["mapping"]}):
-        yield f"{name} of the mapping", old["mapping"].get(name), new["mapping"].get(name)
-    rules = [{rule["condition"]: rule["sha256"] for rule in verdict["rules"]} for verdict in (old, new)]
-    for name in sorted({*rules[0], *rules[1]}):
-        yield f"the rules of {name or 'all games'}", rules[0].get(name), rules[1].get(name)
-    for name in sorted({*old["checks"], *new["checks"]}):
-        for part in ("looked", "found", "skipped", "notes", "rows"):
-            before, after = ((verdict["checks"].get(name) or {}).get(part) for verdict in (old, new))
-            yield f"check {name}: {part}", before, after
-    for name in ("differences", "rows", "matches"):
-        yield f"the number of {name}", old[name], new[name]
-    yield "printed numbers", old["numbers"], new["numbers"]
-    yield "what was skipped", old["skipped"], new["skipped"]
+def changes(old: Any, new: dict[str, Any]) -> dict[str, list[str]]:
+    """What differs between two verdicts: a kind -> a line for each difference. Raises AgonError where the old one is no verdict."""
+    if not (isinstance(old, dict) and {"agon", "folder", "files", "rules", "checks"} <= old.keys()):
+        raise AgonError("it is no verdict of agon audit: give a file verdict.json that it has written")
+    found: dict[str, list[str]] = {kind: [] for kind in (INPUT, RULES, VERSION, VERDICT)}
+    for place, before, after in _differences(old | {"folder": ""}, new | {"folder": ""}):
+        kind = KIND_OF.get(place[0], VERDICT)
+        if kind == VERDICT and old["agon"] != new["agon"] and {*place} & {*WORDING}:
+            kind = VERSION
+        found[kind].append(
+            f"{', '.join(place[place[0] == kind :])}: was {_shown(before, after)}, is {_shown(after, before)}"
+        )
+    return {kind: lines for kind, lines in found.items() if lines}
 
 
-def _brief(value: Any) -> str:
-    text = "absent" if value is None else value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _differences(old: Any, new: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+    """Every place in plain data where two values differ, and both values. None: absent."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in [*new, *(name for name in old if name not in new)]:
+            yield from _differences(old.get(name), new.get(name), (*place, name))
+    elif isinstance(old, list) and isinstance(new, list):
+        for number, (before, after) in enumerate(zip_longest(old, new), start=1):
+            yield from _differences(before, after, (*place, str(number)))
+    elif old != new:
+        yield place, old, new
+
+
+def _shown(value: Any, other: Any) -> str:
+    """A value from shortly before the place where it differs from the other one."""
+    text, other_text = (
+        "absent" if item is None else item if isinstance(item, str) else json.dumps(item) for item in (value, other)
+    )
+    same = next((at for at, (one, two) in enumerate(zip(text, other_text, strict=False)) if one != two), 0)
+    start = max(0, same - AROUND) if len(text) > 3 * AROUND else 0
+    end = start + 3 * AROUND
+    return f"{'...' if start else ''}{text[start:end]}{'...' if end < len(text) else ''}"

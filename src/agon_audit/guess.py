@@ -60,8 +60,6 @@ def guess(folder: Path) -> tuple[dict[str, Any], list[str]]:
         unsure.append(
             "rules: write actions and payoff, or the name or file of a game; without rules no payoff is computed"
         )
-    if any(place is not None for _, place in files):
-        unsure.append(f"only {name} was looked into, and the other files may differ")
     return fields, unsure
 
 
@@ -72,10 +70,13 @@ def _lengthen(fields: dict[str, Any], path: Path, columns: list[str], unsure: li
     except AgonError:  # the lines that are unsure say what is missing
         return
     if longer := longer_key(path, mapping, columns):
-        before = ", ".join(fields.get("match", [])) or "the file"
+        before = f"one value of {', '.join(fields['match'])}" if "match" in fields else "one file"
         fields["match"] = longer
         unsure[:] = [text for text in unsure if not text.startswith("match: ")]
-        unsure.append(f"match: {before} has rounds twice, and {', '.join(longer)} together have not")
+        unsure.append(
+            f"match: {before} has the same round number several times, so it may hold several matches; "
+            f"each value of {', '.join(longer)} together has it once"
+        )
 
 
 def longer_key(path: Path, mapping: Mapping, columns: Sequence[str] = ()) -> list[str]:

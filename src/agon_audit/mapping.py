@@ -22,7 +22,7 @@ Columns = str | list[str]
 """One column, where a row of the file is one seat in one round; or one column for each seat, where a row is a round."""
 
 
-class Rules(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class Rules(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
     """The rules of a game: a table of payoffs, or the name of a game, or a file."""
 
     actions: list[str | list[str]] = []
@@ -60,7 +60,7 @@ class Label(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Action -> the value that the column must have. Absent: the value that it has for most rows of the same action."""
 
 
-class Mapping(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class Mapping(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
     """What the columns of recorded games mean. A field that is empty is not recorded."""
 
     format: Format

@@ -6,7 +6,7 @@ from typing import Any
 from jinja2 import Environment
 
 from agon.errors import count
-from agon_audit.audit import OF_FOLDER, Audit
+from agon_audit.audit import NOTES, OF_FOLDER, Audit
 from agon_audit.checks import CHECKS
 from agon_audit.printed import UNDECIDED, WRONG
 
@@ -37,13 +37,15 @@ def page(audit: Audit) -> str:
         dict.fromkeys(f"{name}: {judge.source}" if name else judge.source for name, judge in audit.rules.items())
     )
     unit = UNITS.get(audit.mapping.format, "row")
-    return template.render(audit=audit, unit=unit, summary=summary(audit), wrong=WRONG, rules=rules, **parts)
+    return template.render(
+        audit=audit, count=count, most=NOTES, unit=unit, summary=summary(audit), wrong=WRONG, rules=rules, **parts
+    )
 
 
 def summary(audit: Audit) -> str:
-    """The audit in a sentence."""
-    files_, matches, rows = count(len(audit.files), "file"), count(audit.matches, "match"), count(audit.rows, "row")
+    """The audit in a sentence. A decision is one seat in one round."""
+    files_, matches = count(len(audit.files), "file"), count(audit.matches, "match")
     found = count(audit.differences, "difference") if audit.differences else "no difference"
     unchecked = sum(number.verdict == UNDECIDED for number in audit.numbers)
     open_ = f" {unchecked} of {count(len(audit.numbers), 'printed number')} could not be checked." if unchecked else ""
-    return f"{files_}, {matches} and {rows} were audited: {found}.{open_}"
+    return f"{files_}, {matches} and {count(audit.rows, 'decision')} were audited: {found}.{open_}"

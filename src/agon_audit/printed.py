@@ -114,6 +114,11 @@ def decide_statement(how: str, turns: pd.DataFrame) -> tuple[str, str]:
     Matches are drawn within their cell: those with the same condition and players. In a record set `match` is a number.
     """
     players = ["seat", "player"] if "player" in turns else ["seat"]
+    shared = (
+        "condition and players"
+        if "player" in turns
+        else "the condition (the mapping names no player, so players may differ)"
+    )
     units = turns.drop_duplicates(["match", "seat"]).astype({"match": "str"}).set_index("match")
     names = (
         units[["condition", *players]].astype("str").agg("/".join, axis=1).groupby("match", sort=False).agg("/".join)
@@ -122,11 +127,9 @@ def decide_statement(how: str, turns: pd.DataFrame) -> tuple[str, str]:
     free, agreeing, draws = len(cells) - len(set(cells)), 0, 0
     try:
         holds = bool(np.all(_run(how, turns)))
+        said = f"it is {'true' if holds else 'false'} of these rows. Matches were compared that have {shared} in common"
         if not free:
-            return (
-                UNDECIDED,
-                f"it is {holds} of these rows, but no two matches are alike, so nothing says how much they vary",
-            )
+            return UNDECIDED, f"{said}, but each match stands alone there, so nothing says how much results vary"
         required = required_share(free)
         for block in range(LOOKS[-1]):
             for weights in within_cells(cells, block):
@@ -142,7 +145,7 @@ def decide_statement(how: str, turns: pd.DataFrame) -> tuple[str, str]:
                     break
     except Exception as error:  # an expression of the user may raise anything
         return UNDECIDED, _fault(how, error)
-    why = f"it is {holds} of these rows and of {agreeing / draws:.1%} of {draws} record sets; {required:.1%} are needed"
+    why = f"{said}: {agreeing / draws:.1%} of {draws} record sets say the same, and {required:.1%} are needed"
     return (OPEN if agreeing < required * draws else HOLDS if holds else FAILS), why
 
 

@@ -315,11 +315,14 @@ def read_rules(rules: Rules, folder: Path) -> Judge:
 
 def conf_rules(rules: Rules) -> Table:
     """The rules of a file of conf/game. Raises AgonError where its game is in no normal form."""
-    game = load("game", rules.game)
+    try:
+        game = load("game", rules.game)
+    except AgonError as error:
+        raise AgonError(f"rules: game: {error} (`agon list games` names all)") from None
     form = game.normal_form
     if form is None:
         raise AgonError(
-            f"conf/game/{rules.game}.yaml is no game in normal form: only turns of agon itself can be replayed in it"
+            f"rules: game: conf/game/{rules.game}.yaml is no game in normal form, so only turns of agon can be replayed in it"
         )
     return form_rules(form, f"conf/game/{rules.game}.yaml", rules.rounds or game.fixed_rounds, rules.void)
 

@@ -1,17 +1,26 @@
 """The verb audit."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from agon.cli import options
 from agon.cli.places import own_folder
-from agon.errors import AgonError, visible
+from agon.errors import AgonError, count, visible
 from agon.paths import display_path, in_project, read_text_file, write_file
 
+if TYPE_CHECKING:
+    from agon_audit.audit import Audit
+
 OUTPUTS = "verdict.json", "audit.html", "found.csv"
+MOST_LINES = 10
+"""So many differences of each kind are printed with --check; and so many kinds of rounds (FEW) that their rules do not pay."""
+FEW = 3
+OF_ROUNDS = "points", "exchanged"
 OWN_MAPPING = "audit.yaml"
 """The mapping of a folder, where none is named."""
 
@@ -50,9 +59,11 @@ def audit(
 
 
 def _guess(folder: Path, mapping: Path, force: bool) -> int:
+    from agon_audit.audit import doubts
     from agon_audit.guess import guess, written
 
     fields, unsure = guess(folder)
+    unsure += doubts(folder, fields)
     write_file(mapping, written(fields, unsure), force)
     for text in unsure:
         click.echo(visible(f"unsure: {text}"))
@@ -65,11 +76,11 @@ def _guess(folder: Path, mapping: Path, force: bool) -> int:
 def _audit(
     folder: Path, mapping: str | None, numbers: str | None, check: str | None, out: str | None, force: bool
 ) -> int:
-    from agon_audit.audit import audit, changes
+    from agon_audit.audit import audit
     from agon_audit.guess import guess
     from agon_audit.mapping import TABLES, as_mapping, read_mapping
-    from agon_audit.page import ABOUT, page, summary
-    from agon_audit.printed import UNDECIDED, WRONG, read_numbers
+    from agon_audit.page import page, summary
+    from agon_audit.printed import read_numbers
 
     path = in_project(mapping) if mapping else folder / OWN_MAPPING
     if mapping or path.is_file():
@@ -87,32 +98,52 @@ def _audit(
     result = audit(folder, settings, base, read_numbers(in_project(numbers)) if numbers else None)
     verdict = result.verdict()
     if check:
-        try:
-            old = json.loads(read_text_file(in_project(check), 2**28))
-        except (ValueError, RecursionError):
-            raise AgonError(f"{check} is no JSON: give a file verdict.json that agon audit has written") from None
-        lines = changes(old, verdict)
-        if lines and old["numbers"] and not numbers:
-            raise AgonError(f"{check} has printed numbers: name their file with --numbers")
-        for line in lines:
-            click.echo(visible(line))
-        click.echo(
-            f"{check}: {'it does not hold of these files' if lines else 'it holds: same files, rules and outcome'}"
-        )
-        return 1 if lines else 0
+        return _compare(check, verdict, numbers)
     assert place is not None
-    for name, found in result.found.items():
-        if found.count:
-            title, _, is_difference = ABOUT[name]
-            click.echo(visible(f"{'' if is_difference else 'note: '}{title}: {found.count:,} of {found.looked:,}"))
-    for number in result.numbers:
-        if number.verdict in WRONG or number.verdict == UNDECIDED:
-            click.echo(visible(f"{number.where}: {number.value} {number.verdict}: {number.why}"))
-    for reason in result.skipped:
-        click.echo(visible(f"not checked: {reason}"))
+    _say(result)
     _write(place, page(result), json.dumps(verdict, indent=1, ensure_ascii=False) + "\n", result.found, force)
     click.echo(f"{display_path(place / 'audit.html')}: {summary(result)}")
     return 1 if result.differences else 0
+
+
+def _compare(check: str, verdict: dict[str, Any], numbers: str | None) -> int:
+    """Says what differs from an earlier verdict. The exit code is 1 where that one no longer holds. Raises AgonError."""
+    from agon_audit.audit import INPUT, VERDICT, changes
+
+    try:
+        old = json.loads(read_text_file(in_project(check), 2**28))
+    except (ValueError, RecursionError):
+        raise AgonError(f"{check} is no JSON: give a file verdict.json that agon audit has written") from None
+    found = changes(old, verdict)
+    if found and old.get("numbers") and not numbers:
+        raise AgonError(f"{check} has printed numbers: name their file with --numbers")
+    for kind, lines in found.items():
+        for line in lines[:MOST_LINES]:
+            click.echo(visible(f"{kind}: {line}"))
+        if len(lines) > MOST_LINES:
+            click.echo(f"{kind}: and {count(len(lines) - MOST_LINES, 'difference')} more")
+    holds, changed = not {INPUT, VERDICT} & {*found}, " and ".join(found) or "nothing"
+    click.echo(f"{check}: {'it holds' if holds else 'it does not hold'}; {changed} changed")
+    return 0 if holds else 1
+
+
+def _say(result: Audit) -> None:
+    """Prints what was found, and what could not be checked."""
+    from agon_audit.page import ABOUT
+    from agon_audit.printed import UNDECIDED, WRONG
+
+    for name, outcome in result.found.items():
+        if outcome.count:
+            title, _, is_difference = ABOUT[name]
+            click.echo(visible(f"{'' if is_difference else 'note: '}{title}: {outcome.count:,} of {outcome.looked:,}"))
+        if outcome.count and name in OF_ROUNDS:
+            for text, (number, of) in outcome.said(FEW):
+                click.echo(visible(f"  {text}: {number:,} of {of:,}"))
+    for decision in result.numbers:
+        if decision.verdict in WRONG or decision.verdict == UNDECIDED:
+            click.echo(visible(f"{decision.where}: {decision.value} {decision.verdict}: {decision.why}"))
+    for reason in result.skipped:
+        click.echo(visible(f"not checked: {reason}"))
 
 
 def _write(place: Path, html: str, verdict: str, found: dict[str, Any], force: bool) -> None:

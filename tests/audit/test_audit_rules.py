@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 from decimal import Decimal
@@ -20,7 +21,7 @@ from unlike_actions import GAME, SETS
 
 from agon import ROOT, AgonError
 from agon.cli import main
-from agon_audit.audit import audit
+from agon_audit.audit import audit, changes
 from agon_audit.mapping import as_mapping
 from agon_audit.printed import decide_all, decide_interval, decide_statement, decide_test, grim, read_numbers
 from agon_audit.rules import form_rules, openspiel_rules
@@ -112,7 +113,7 @@ def test_openspiel_that_is_not_installed_is_said_and_nothing_else_stops(tmp_path
 BAD_RULES = {
     "a missing file": ({"file": "none.nfg"}, "there is no file"),
     "no file of Gambit": ({"file": "log.csv"}, "Gambit cannot read log.csv"),
-    "an unknown game": ({"game": "pdd"}, "did you mean pd"),
+    "an unknown game": ({"game": "pdd"}, "agon list games"),
     "a game in no normal form": ({"game": "undercover"}, "undercover"),
     "a ragged table": ({"actions": ["C", "D"], "payoff": [[[1, 1], [2]], [[1, 1], [2, 2]]]}, "payoff must be numbers"),
     "another shape": ({"actions": ["C", "D"], "payoff": [[[1, 1]], [[2, 2]]]}, "has shape (2, 1, 2)"),
@@ -316,11 +317,12 @@ def test_a_verdict_is_checked_against_the_files_later(games, tmp_path, capfd):
     verdict = tmp_path / "out/verdict.json"
     check = [*words[:3], "--check", str(verdict)]
     before = verdict.read_bytes()
-    assert main(check) == 0 and "it holds: same files, rules and outcome" in capfd.readouterr().out
+    assert main(check) == 0 and "it holds; nothing changed" in capfd.readouterr().out
     table.assign(view1="changed").to_csv(folder / "log.csv", index=False)
     assert main(check) == 1
     said = capfd.readouterr().out
-    assert "file log.csv was" in said and "it does not hold" in said and verdict.read_bytes() == before
+    assert "input: files, log.csv, sha256: was" in said and "it does not hold; input changed" in said
+    assert verdict.read_bytes() == before
     verdict.write_text("[]")
     assert main(check) == 2 and "it is no verdict of agon audit" in capfd.readouterr().err
 
@@ -357,6 +359,27 @@ def test_a_number_that_cannot_be_checked_is_named(games, tmp_path, capfd):
     assert main(check) == 2 and "has printed numbers: name their file with --numbers" in capfd.readouterr().err
 
 
+def test_a_verdict_holds_in_another_copy_of_the_project(games, tmp_path):
+    main(games[2])
+    copy = tmp_path / "elsewhere/agon2"
+    for name in ("src", "conf", "pyproject.toml"):
+        part = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy.mkdir(parents=True, exist_ok=True)
+        part(ROOT / name, copy / name)
+    shutil.move(games[1], copy / "same games")
+    shutil.move(tmp_path / "mapping.yaml", copy / "other.yaml")
+    shutil.move(tmp_path / "out/verdict.json", copy / "theirs.json")
+    words = ["audit", "same games", "other.yaml", "--check", "theirs.json"]
+    environment = os.environ | {"PYTHONPATH": str(copy / "src")}
+    run = partial(subprocess.run, cwd=copy, env=environment, capture_output=True, text=True, timeout=LONG)
+    ended = run([sys.executable, "-m", "agon", *words])
+    assert ended.returncode == 0 and "theirs.json: it holds; nothing changed" in ended.stdout, ended
+    log = pd.read_csv(copy / "same games/log.csv")
+    log.assign(points1=log.points1 + 1).to_csv(copy / "same games/log.csv", index=False)
+    ended = run([sys.executable, "-m", "agon", *words])
+    assert ended.returncode == 1 and "it does not hold; input and verdict changed" in ended.stdout, ended
+
+
 def test_an_edited_verdict_does_not_hold(games, tmp_path, capfd):
     _, _, words = games
     main(words)
@@ -364,7 +387,45 @@ def test_an_edited_verdict_does_not_hold(games, tmp_path, capfd):
     verdict.write_text(json.dumps(json.loads(verdict.read_text()) | {"rows": 9999, "differences": 3}))
     assert main([*words[:3], "--check", str(verdict)]) == 1
     said = capfd.readouterr().out
-    assert "the number of rows was 9999 and is" in said and "the number of differences was 3 and is 0" in said
+    assert "verdict: rows: was 9999, is" in said and "verdict: differences: was 3, is 0" in said
+
+
+LONG_TEXT = "a word " * 40
+CHANGES = {
+    "another version": ({"agon": "0.0.1"}, "version: agon: was 0.0.1, is ", 0),
+    "other rules": (
+        {"rules": {"all games": {"source": "x", "sha256": "0"}}},
+        'rules: all games: was {"source": "x"',
+        0,
+    ),
+    "another mapping": ({"mapping": {"format": "json"}}, "input: mapping, format: was json, is csv", 1),
+    "another verdict": ({"differences": 7}, "verdict: differences: was 7, is 0", 1),
+    "other words of another version": (
+        {"agon": "0.0.1", "skipped": [LONG_TEXT]},
+        "version: skipped, 1: was a word ",
+        0,
+    ),
+    "other words of this version": ({"skipped": [LONG_TEXT]}, "verdict: skipped, 1: was a word ", 1),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_changed_decides_whether_a_verdict_holds(what, games, tmp_path, capfd):
+    _, _, words = games
+    main(words)
+    verdict, (fields, line, code) = tmp_path / "out/verdict.json", CHANGES[what]
+    verdict.write_text(json.dumps(json.loads(verdict.read_text()) | fields))
+    capfd.readouterr()
+    assert main([*words[:3], "--check", str(verdict)]) == code
+    said = capfd.readouterr().out
+    assert line in said and ("it does not hold" in said) == bool(code)
+
+
+def test_long_values_are_shown_where_they_differ():
+    verdict = {"agon": "1", "folder": "f", "files": {}, "rules": {}, "checks": {}}
+    old, new = (verdict | {"mapping": {"tag": f"{LONG_TEXT}{end}{LONG_TEXT}"}} for end in ("then", "than"))
+    [line] = changes(old, new)["input"]
+    assert "then" in line and "than" in line and len(line) < 200
 
 
 def test_numbers_are_run_only_when_their_file_is_named(games, tmp_path, capfd):

@@ -20,23 +20,24 @@ def test_the_tutorial_finds_what_it_says(tmp_path, monkeypatch, capfd):
     folder.mkdir()
     (folder / "log.csv").write_text(log)
     (tmp_path / "numbers.csv").write_text(numbers)
-    commands = [shlex.split(text)[1:] for kind, text in blocks if kind == "sh"]
+    commands = [shlex.split(line)[1:] for kind, text in blocks if kind == "sh" for line in text.splitlines()]
     said = [text.splitlines() for kind, text in blocks if kind == "console"]
-    guess, first, check = [[_in(tmp_path, word) for word in words] for words in commands]
+    guess, first, check, printed, check_printed = [[_in(tmp_path, word) for word in words] for words in commands]
     assert main(guess) == 0 and set(said[0]) <= set(capfd.readouterr().out.splitlines())
     (tmp_path / "mygames.yaml").write_text(mapping)
     assert main(first) == 1
     lines = capfd.readouterr().out.replace(f"{tmp_path}/", "").splitlines()
     assert [line for line in lines if not line.startswith("mapping: ")] == said[1]
     assert main(check) == 0
-    assert main([*first, "--numbers", str(tmp_path / "numbers.csv"), "--force"]) == 1
+    assert main(printed) == 1
     assert "Table" not in capfd.readouterr().out, "the printed numbers agree"
+    assert main(check_printed) == 0 and main(check) == 2, "printed numbers need their file again"
     assert set(yaml.safe_load(mapping)) <= {*yaml.safe_load((tmp_path / "mygames.yaml").read_text())}
 
 
 def _in(folder, word):
     """A word of a command, with the folder before a path."""
-    return str(folder / word) if re.match("mygames|audited", word) else word
+    return str(folder / word) if re.match("mygames|audited|numbers", word) else word
 
 
 def test_the_action_and_the_hook_run_the_command_that_is_there():

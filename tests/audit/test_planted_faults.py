@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from agon_audit.audit import audit
+from agon.conf import load
+from agon_audit.audit import audit, doubts
+from agon_audit.checks import OFTEN
 from agon_audit.mapping import as_mapping
 
 GAMES = {"dilemma": ["pd", "pd_payoff"], "rps": ["rps", "rps_joint"]}
@@ -343,6 +345,35 @@ def test_rules_of_another_variant_do_not_pay_the_points(played, tmp_path):
     games, table = played
     outcomes = found(tmp_path, table, games, rules_of_condition={}, rules={"game": games[1]})
     assert set(outcomes) <= {"points", "exchanged", "actions", "rounds_missing"} and outcomes["points"].count > 10
+
+
+def test_one_wrong_cell_of_the_rules_reads_as_one_finding(played, tmp_path):
+    games, table = played
+    first, second = sorted({*table.action1})[:2]
+    rules = load("game", games[0]).normal_form
+    payoff = np.array(rules.payoff, float)
+    at = [rules.action_sets[0].index(word) for word in (first, second)]
+    payoff[tuple(at)] += 1
+    rules = {"actions": [*rules.action_sets[0]], "payoff": payoff.tolist()}
+    table = table[table.game == load("game", games[0]).variant]
+    outcome = found(tmp_path, table, games, rules_of_condition={}, rules=rules)["points"]
+    rounds = int((table.action1.eq(first) & table.action2.eq(second)).sum())
+    [(text, counts)] = outcome.notes.items()
+    assert f"with {first}, {second}, in which" in text and counts == (rounds, rounds) and outcome.count == 2 * rounds
+
+
+def test_games_of_one_name_that_pay_differently_are_not_compared(played, tmp_path):
+    games, table = played
+    table = table.assign(name="one")
+    table.to_csv(tmp_path / "log.csv", index=False)
+    fields = logs.mapping(table, games, condition=["name"], rules_of_condition={})
+    result = audit(tmp_path, as_mapping(fields, "mapping"), tmp_path)
+    assert result.differences == 0 and result.found["same_actions"].skipped
+    [reason] = [text for text in result.skipped if text.startswith(OFTEN)]
+    assert reason.endswith("(1 condition: one)")
+    fields |= {"condition": ["game"]}
+    assert audit(tmp_path, as_mapping(fields, "mapping"), tmp_path).found["same_actions"].looked == 2 * len(table)
+    assert any(OFTEN in text for text in doubts(tmp_path, {key: fields[key] for key in fields if key != "condition"}))
 
 
 def test_a_label_that_contradicts_most_rows_is_found_without_its_values(played, tmp_path):

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 
-from agon.errors import count
 from agon_audit.checks.base import Case, Found, check, skip, where
 from agon_audit.checks.readings import TAGGED, WHOLE, readings
 from agon_audit.turns import CHANCE_SEAT, NUMBERS
@@ -94,13 +93,14 @@ def replies(case: Case) -> Found:
     said = readings(rows.reply, [*map(str, rows.action.cat.categories), *case.words], case.games.mapping.tag)
     if said is None:
         return skip("there are too many different actions to look for them in replies")
-    action, notes = rows.action.astype("str"), []
+    action, notes = rows.action.astype("str"), dict[str, tuple[int, int]]()
     for name, words in said.items():
         readable = words.notna() & action.notna()
         changed = readable & words.ne(action)
-        matches = count(rows.match[changed].nunique(), "match")
-        notes.append(
-            f"read as {name}, {readable.sum():,} replies name an action, {changed.sum():,} not the applied one ({matches})"
+        notes[f"replies whose action was not applied, read as {name}"] = int(changed.sum()), int(readable.sum())
+        notes[f"matches with such replies, read as {name}"] = (
+            rows.match[changed].nunique(),
+            rows.match[readable].nunique(),
         )
     clear = said[WHOLE].fillna(said[TAGGED]) if TAGGED in said else said[WHOLE]
     known = clear.notna() & action.notna()
@@ -132,8 +132,8 @@ def incomplete(case: Case) -> Found:
     """An action whose answer was not whole."""
     rows = case.games.rows
     mask = rows.ended.astype("str").str.lower().isin(INCOMPLETE) & rows.action.notna()
-    counts = rows.action[mask].astype("str").value_counts().head(5)
-    notes = [f"{name!r:.40}: {number:,} times" for name, number in counts.items()]
+    counts = rows.action[mask].astype("str").value_counts()
+    notes = {f"answers that count as {name!r:.40}": (number, int(mask.sum())) for name, number in counts.items()}
     return where(case, mask, int(rows.ended.notna().sum()), "ended with {ended:.40}, counts as {action!r:.40}", notes)
 
 

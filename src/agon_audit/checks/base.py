@@ -1,6 +1,6 @@
 """What every check has: the games that it looks at, and what it found."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,6 +31,8 @@ class Case:
     """Actions of the rules."""
     transcripts: dict[int, str] = field(default_factory=dict)
     """Hash of a transcript -> its match, of all files so far."""
+    unchecked: Callable[[str, str], None] = lambda reason, condition: None
+    """Called with a reason, and a condition of which a check therefore says nothing."""
 
 
 @dataclass
@@ -42,9 +44,14 @@ class Found:
     count: int = 0
     rows: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[*PLACE, "what"]))
     """The first KEPT of them: PLACE, and `what`, a sentence."""
-    notes: Sequence[str] = ()
+    notes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """What was counted -> how many there are, and of how many."""
     skipped: str = ""
     """Why nothing was looked at."""
+
+    def said(self, most: int) -> list[tuple[str, tuple[int, int]]]:
+        """The notes with the largest counts, in their order."""
+        return sorted(self.notes.items(), key=lambda note: -note[1][0])[:most]
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,10 @@ class Check:
     def run(self, case: Case) -> Found:
         """The outcome, or what is missing for it."""
         missing = [name for name in self.needs if name not in case.games.rows]
-        return skip(f"{' and '.join(missing)} not recorded") if missing else self.find(case)
+        if missing:
+            return skip(f"there is no column for {' and '.join(missing)}")
+        found = self.find(case)
+        return found if found.looked or found.skipped else skip("the games have nothing to look at")
 
 
 CHECKS: list[Check] = []
@@ -88,12 +98,19 @@ def skip(reason: str) -> Found:
     return Found(0, skipped=reason)
 
 
-def where(case: Case, mask: np.ndarray, looked: int, form: str, notes: Sequence[str] = (), **values: object) -> Found:
+def where(
+    case: Case,
+    mask: np.ndarray,
+    looked: int,
+    form: str,
+    notes: Mapping[str, tuple[int, int]] | None = None,
+    **values: object,
+) -> Found:
     """The rows of a mask. `form`: a sentence with fields of the row, and of `values`, which are in the order of all rows."""
     mask = np.asarray(mask, bool)
     part = case.games.rows.assign(**values)[mask].head(KEPT)
     what = [form.format(**row) for row in part.to_dict("records")]
-    return Found(looked, int(mask.sum()), part[PLACE].assign(what=what), notes)
+    return Found(looked, int(mask.sum()), part[PLACE].assign(what=what), notes or {})
 
 
 def differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from agon_audit.checks.base import RARE, Case, Found, both, check, differ, skip, usual, where
+from agon_audit.checks.base import KEPT, RARE, Case, Found, both, check, differ, skip, usual, where
 
 AGAINST_RULES = "the rules pay {paid:.10g}, recorded are {points:.10g}"
+OFTEN = "the same actions often pay different points, so points depend on more than the condition and the actions"
 NO_RULES = "no rules say what a round pays"
 
 
@@ -30,8 +31,36 @@ def _wrong(case: Case) -> tuple[np.ndarray, np.ndarray]:
 def points(case: Case) -> Found:
     """Points of a round against the payoffs of its actions."""
     wrong, alike = _wrong(case)
-    looked = both(case.games.rows.points.to_numpy(), case.payment.paid)
-    return where(case, wrong & ~alike, looked, AGAINST_RULES, paid=case.payment.paid) if looked else skip(NO_RULES)
+    return _against_rules(case, wrong & ~alike)
+
+
+def _against_rules(case: Case, mask: np.ndarray) -> Found:
+    """The rows of a mask, and for each kind of their rounds how many rounds with the same actions are of this kind."""
+    games, paid = case.games, case.payment.paid
+    if not (looked := both(games.rows.points.to_numpy(), paid)):
+        return skip(NO_RULES)
+    notes = dict[str, tuple[int, int]]()
+    if mask.any():
+        rows = games.rows.assign(paid=paid, group=games.group, profile=games.profile)
+        same_actions = rows[~rows.group.duplicated()].groupby(["condition", "profile"], observed=True).size()
+        wrong = rows[rows.group.isin(rows.group[mask])]
+        own = pd.util.hash_pandas_object(wrong[["seat", "points", "paid"]], index=False) ^ wrong.profile
+        wrong = wrong.assign(kind=own.groupby(wrong.group).transform("sum"))
+        kinds = (
+            wrong[~wrong.group.duplicated()]
+            .groupby(["condition", "profile", "kind"], observed=True)
+            .group.agg(["size", "first"])
+        )
+        for (condition, profile, _), (number, example) in kinds.nlargest(KEPT, "size").iterrows():
+            round_ = wrong[wrong.group == example].sort_values("seat")
+            actions, points, pays = (
+                ", ".join(round_[name].map(form, na_action=None))
+                for name, form in (("action", str), ("points", "{:.10g}".format), ("paid", "{:.10g}".format))
+            )
+            of = f" of {condition}" if condition else ""
+            text = f"rounds{of} with {actions}, in which the log has {points} and the rules pay {pays}"
+            notes[text] = number, int(same_actions[condition, profile])
+    return where(case, mask, looked, AGAINST_RULES, notes, paid=paid)
 
 
 @check(
@@ -40,8 +69,7 @@ def points(case: Case) -> Found:
 def exchanged(case: Case) -> Found:
     """Rounds that have the right points in the wrong seats."""
     wrong, alike = _wrong(case)
-    looked = both(case.games.rows.points.to_numpy(), case.payment.paid)
-    return where(case, wrong & alike, looked, AGAINST_RULES, paid=case.payment.paid) if looked else skip(NO_RULES)
+    return _against_rules(case, wrong & alike)
 
 
 @check(
@@ -61,10 +89,14 @@ def same_actions(case: Case) -> Found:
         return skip("the rules say what every round pays, or no round has the actions of all seats")
     expected = usual(part, "points", ["condition", "seat", "profile"]).reindex(rows.index)
     mask = differ(rows.points.to_numpy(), expected.to_numpy(float))
-    if mask.sum() > RARE * len(part):
-        return skip("the same actions often pay different points, so payoffs depend on more than these")
+    share = pd.Series(mask[part.index]).groupby(part.condition.array, observed=True).mean()
+    often = share.index[share > RARE]
+    for condition in often:
+        case.unchecked(OFTEN, str(condition))
+    mask &= ~rows.condition.isin(often).to_numpy()
+    looked = int((~part.condition.isin(often)).sum())
     return where(
-        case, mask, len(part), "these actions usually pay {usual:.10g}, recorded are {points:.10g}", usual=expected
+        case, mask, looked, "these actions usually pay {usual:.10g}, recorded are {points:.10g}", usual=expected
     )
 
 

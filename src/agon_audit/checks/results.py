@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from agon.errors import count
 from agon.games.reading import folded
 from agon_audit.checks.base import KEPT, RARE, Case, Found, check, differ, skip, usual, where
 from agon_audit.turns import PLACE
@@ -44,8 +43,8 @@ def ties(case: Case) -> Found:
     leaders = rows[rows.leads]
     tied = leaders[leaders.groupby("match", observed=True).seat.transform("size") > 1]
     apart = tied[tied.groupby("match", observed=True).result.transform("nunique") > 1].drop_duplicates("match")
-    scored = ", ".join(f"{value:.10g}" for value in tied.result.value_counts().index[:5])
-    notes = [f"{count(tied.match.nunique(), 'tie')}, scored as {scored}"] if len(tied) else []
+    scored = tied.result.map("{:.10g}".format).value_counts()
+    notes = {f"results of tied seats that are {result}": (number, len(tied)) for result, number in scored.items()}
     mask = case.games.rows.index.isin(apart.index)
     return where(
         case,
@@ -64,7 +63,8 @@ LABEL_KEYS = {"the action": ["condition", "action"], "the actions of all seats":
 @check("labels", "labels that contradict the action", "a label that is derived from points, or from the other seat")
 def labels(case: Case) -> Found:
     """A column that must follow from the action by the mapping, or does so in nearly all rows."""
-    rows, parts, looked, notes = case.games.rows, list[pd.DataFrame](), 0, list[str]()
+    rows, parts, looked = case.games.rows, list[pd.DataFrame](), 0
+    notes = dict[str, tuple[int, int]]()
     for name, label in case.games.mapping.labels.items():
         table = rows.assign(label=rows[f"label {name}"].astype("str"), profile=case.games.profile)
         table = table[table.action.notna() & table.label.notna()]
@@ -78,8 +78,8 @@ def labels(case: Case) -> Found:
             how = min(misses, key=lambda way: misses[way])
             expected, follows = ways[how], misses[how] <= RARE * len(table)
             wrong = ~_same(expected, table.label) & follows
-            verb = "follows from" if follows else "follows from no action; best explained by"
-            notes.append(f"{name} {verb} {how}, but for {misses[how]:,} of {len(table):,} rows")
+            verb = "follows from" if follows else "follows from no action; it is best explained by"
+            notes[f"{name} {verb} {how}; exceptions"] = misses[how], len(table)
         what = [
             f"{name} is {value!r:.40}, from the action follows {other!r:.40}"
             for value, other in zip(table.label[wrong], expected[wrong], strict=True)

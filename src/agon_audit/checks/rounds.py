@@ -20,7 +20,7 @@ SHOWN = 5
 def replay(case: Case) -> Found:
     """The first move of a match that does not fit."""
     faults = case.payment.faults
-    looked = int((case.games.first & (case.payment.legal == 1)).sum()) or len(faults)
+    looked = case.games.rows.match[(case.payment.legal == 1) & ~case.has_table].nunique() or len(faults)
     if not looked:
         return skip("no match was replayed move by move")
     fault = pd.Series(faults, dtype="str").reindex(range(len(case.games.rows)))
@@ -28,17 +28,21 @@ def replay(case: Case) -> Found:
 
 
 def _spans(case: Case) -> pd.DataFrame:
-    """Number of rounds of each match, how many there must be (NaN: not fixed), and where the file begins to count (`base`)."""
+    """Number of rounds of each match, how many there must be (NaN: not fixed), and where the file begins to count (`base`).
+
+    Players begin to count. A later round may have a chance event alone.
+    """
     rows = case.games.rows.assign(fixed=case.rounds)
-    by_match = rows[rows.seat != CHANCE_SEAT].groupby("match", observed=True, sort=False)
-    spans = by_match.agg(
+    start = rows["round"].where(rows.seat != CHANCE_SEAT).groupby(rows.file, observed=True).transform("min")
+    rows = rows.assign(base=start)[rows["round"] >= start]
+    by_match = rows.groupby("match", observed=True, sort=False)
+    return by_match.agg(
         first=("round", "min"),
         last=("round", "max"),
         n=("round", "nunique"),
         fixed=("fixed", "first"),
-        file=("file", "first"),
+        base=("base", "first"),
     )
-    return spans.assign(base=spans.groupby("file", observed=True)["first"].transform("min"))
 
 
 @check(
@@ -54,7 +58,7 @@ def rounds_missing(case: Case) -> Found:
     spans["wanted"] = spans.fixed.fillna(spans["last"] - spans.base + 1)
     short = spans[spans.wanted > spans.n]
     before, missing = short["first"].copy(), dict[str, str]()
-    shown = rows[rows.match.isin(short.index[:KEPT]) & (rows.seat != CHANCE_SEAT)]
+    shown = rows[rows.match.isin(short.index[:KEPT])]
     for match, played in shown.groupby("match", observed=True, sort=False)["round"]:
         span, present = short.loc[match], {*played}
         absent = (number for number in range(int(span.base), int(span.base + span.wanted)) if number not in present)

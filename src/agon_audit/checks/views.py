@@ -47,10 +47,10 @@ def order(case: Case) -> Found:
     """An order that does not name each option once."""
     column = case.games.rows.order.astype("category")
     good = {text: _is_order(text, len(case.games.mapping.options)) for text in column.cat.categories}
-    counts = column.value_counts().head(6)
-    notes = [f"{text} {number:,} times" for text, number in counts.items()]
+    known, counts = int(column.notna().sum()), column.value_counts()
+    notes = {f"orders {text:.60}": (number, known) for text, number in counts.items()}
     mask = column.isin([text for text, is_good in good.items() if not is_good])
-    return where(case, mask, int(column.notna().sum()), "{order!r:.60} does not name each option once", notes)
+    return where(case, mask, known, "{order!r:.60} does not name each option once", notes)
 
 
 def _is_order(text: str, size: int) -> bool:
