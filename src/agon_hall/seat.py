@@ -67,7 +67,8 @@ def seat_context(table: Table, seat: int | None) -> dict[str, Any]:
         board["totals"] = ""  # the outcome has them
     context["main_board"] = safe("".join(html for name, html in board.items() if name in page.needed))
     context["more"] = safe("".join(html for name, html in board.items() if name not in page.needed))
-    context["rules"] = safe(rules_text(view, table.game, table.start))
+    words = page.rewording(table.game, table.row.aids)
+    context["rules"] = safe(rules_text(view, table.game, table.start, words=words))
     if seat is None or person is None:
         return context
     if table.opens:

@@ -48,7 +48,7 @@ class Hall:
 
     def _seating(self, row: TableRow) -> Seating:
         """The seating of a table. Raises AgonError if the players or the game's rules do not work."""
-        players = seating(row.game, row.entrants, self.sampling, everybody=row.everybody)
+        players = seating(row.game, row.entrants, self.sampling, everybody=row.everybody, asides=row.asides)
         require_rules(players.game)
         return players
 
@@ -67,21 +67,22 @@ class Hall:
         match: str | None = None,
         aids: Sequence[str] | None = None,
         everybody: bool = False,
+        asides: bool = True,
         words: Consent | None = None,
     ) -> Table:
         """Opens a new table.
 
         `seconds` is the time for an answer, and `match` the match's id (None for a random one). `aids` are shown to
-        people (None for all). With `everybody` no first words come from the setting. `words` is the consent, if it is
-        not the current text. Raises AgonError if the players cannot play the game, and Refusal for limits that are
-        not possible.
+        people (None for all). With `everybody` no first words come from the setting. Without `asides` nobody is asked
+        questions that change nothing. `words` is the consent, if it is not the current text. Raises AgonError if the
+        players cannot play the game, and Refusal for limits that are not possible.
         """
         if seconds is not None and not 5 <= seconds <= 86400:
             raise Refusal("The time for an answer must be 5 to 86,400 seconds.")
         limits = parse_budget(budget or {})
         aids_shown = None if aids is None else tuple(aids)
         row = TableRow(secrets.token_hex(6), match or secrets.token_hex(8), game, tuple(entrants), seconds, limits, {})
-        row = row._replace(aids=aids_shown, everybody=everybody, made=time())
+        row = row._replace(aids=aids_shown, everybody=everybody, asides=asides, made=time())
         players = self._seating(row)
         check_aids(players.game, aids or ())
         for name, model in players.models.items():

@@ -14,6 +14,7 @@ from agon.errors import AgonError
 from agon.games.base import PUBLIC, Event, Observation, family_module
 from agon.games.html import as_text, format_value, items, label, number, table, text
 from agon.games.inputs import Entered, Thing
+from agon.games.spaces import Space
 
 UNREADABLE = "(unreadable)"
 UNREAD = "<em>nothing that could be read</em>"
@@ -206,6 +207,17 @@ class FamilyPage:
         """The text of the latest action; empty for an event that is none, such as a statement of the table."""
         return "" if event.seat is None else happened(event, names, "" if isinstance(event.value, Mapping) else None)
 
+    def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
+        """Sentence of the prompt's rules -> its words for people, who have forms in the place of tools.
+
+        `aids`: what their pages show (None: all).
+        """
+        return {}
+
+    def hopeless(self, game: Any) -> tuple[int, ...]:
+        """The seats that cannot win, whatever all players do."""
+        return ()
+
     def question(self, view: Observation) -> str:
         """The question to a seat, as HTML; empty: that of its prompt."""
         return ""
@@ -218,6 +230,11 @@ class FamilyPage:
         """The end of a match, as HTML for its players: roles, points and reasons. By default roles and points."""
         roles = [f"{scene.who(seat)} was {text(role)}." for seat, role in enumerate(game.roles)]
         return items(roles) + final_points(scene)
+
+    def playable(self, view: Observation) -> Space:
+        """The actions of a seat's form: those that are played as they are. By default all that are legal."""
+        space: Space = view.legal
+        return space
 
     def part(self, view: Observation, name: str) -> str:
         """The label of a part of a form of several questions."""

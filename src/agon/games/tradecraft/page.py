@@ -1,6 +1,7 @@
 """The page of TradeCraft for people: hands, the player's target and the way to it, proposals, trades and crafts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import ceil
 from typing import Any, ClassVar
 
 import pandas as pd
@@ -9,7 +10,7 @@ from agon.games.base import Event, Observation
 from agon.games.html import count, items, join_words, table, text
 from agon.games.inputs import Entered, LineField, Thing
 from agon.games.pages import FamilyPage, Parts, Scene
-from agon.games.tradecraft.amounts import amount_of, covers, format_hand, hand_from_json, shortage
+from agon.games.tradecraft.amounts import amount_of, covers, floor_hand, format_hand, hand_from_json, shortage
 from agon.games.tradecraft.game import Facts, history, item_info, table_view
 from agon.games.tradecraft.inputs import decision, goods, inputs_text, item_html, item_name, proposal, workshop
 from agon.games.tradecraft.planner.search import Impossible, Plan, plan
@@ -41,6 +42,21 @@ class TradeCraftPage(FamilyPage):
         "look up": "what makes an item and what it is used in, without a call",
         "amounts": "in the workshop, ingredients that fit are filled in",
     }
+
+    def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
+        """People have no tools."""
+        looks = aids is None or "look up" in aids
+        return {
+            " A side may be empty: {} is nothing.": " A side may be empty.",
+            "item_info says how many smelts": f"{'“Look up an item”' if looks else 'The form'} says how many smelts",
+            "the tools tell you what is right": "the page tells you what is right",
+        }
+
+    def hopeless(self, game: Any) -> tuple[int, ...]:
+        """The seats whose target cannot be made of all that all hold. A search that is not finished shows nothing."""
+        hands = union([floor_hand(hand) for hand in game.hands])
+        answers = [plan(game.ruleset, hands, target, NODES) for target in game.targets]
+        return tuple(seat for seat, answer in enumerate(answers) if isinstance(answer, Impossible))
 
     def board(self, scene: Scene) -> Parts:
         """Turn and target, hands, the way to the target, what happened."""
@@ -181,11 +197,12 @@ def _way(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, Any]],
     answer, heading = plan(ruleset, hand, target, NODES), "Your own hand is enough. One way, the shortest:"
     gives: list[str] = []
     if not isinstance(answer, Plan):
-        answer = plan(ruleset, union(list(hands.values())), target, NODES)
+        others = [floor_hand(held) for player, held in hands.items() if player != scene.players[scene.own]]
+        answer = plan(ruleset, union([hand, *others]), target, NODES)
         heading = "Your own hand is not enough. One way, the shortest, if others give you what it takes:"
         if isinstance(answer, Plan):
             gives = [
-                f"get {amount} {item_html(item)}{_from(scene, hands, item)}"
+                f"get {ceil(amount)} {item_html(item)}{_from(scene, hands, item)}"
                 for item, amount in shortage(hand, answer.uses).items()
             ]
     if isinstance(answer, Plan):
