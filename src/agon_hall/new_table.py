@@ -4,9 +4,9 @@ import functools
 import secrets
 from typing import Any
 
-from agon.conf import CONF, derived_games, expand_settings, load, names
+from agon.conf import CONF, derived_games, describe_file, expand_settings, load, names
 from agon.errors import AgonError
-from agon.games.html import join_words
+from agon.games.html import items, join_words, text
 from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, ListField, RadioField, Thing, TickField
 from agon.games.pages import page_of
 from agon.plan import PERSON
@@ -27,6 +27,10 @@ OPENING_NOTE = (
     "that was written beforehand. Here everybody speaks for themselves, unless you choose otherwise; "
     "then the page says whose words they are.</p>"
 )
+ANYTHING = "anything"
+"""The script that plays at random. It sits down only where no other script can."""
+ALONE = "alone"
+"""The key of the button that seats one person among scripts."""
 ASIDES = {"no": False, "yes, as models are asked": True}
 HELPS = "What people are shown beyond what models are told"
 
@@ -85,12 +89,26 @@ def has_setting_openings(name: str) -> bool:
     return any(map(has_openings, [_game(f"{name}/{setting}") for setting in settings] or [_game(name)]))
 
 
+def about(entrant: str) -> str:
+    """A line on an agent, as HTML."""
+    agent = entrant.partition("@")[0]
+    return f"<strong>{text(agent)}</strong>: {text(describe_file('agent', agent))}"
+
+
 @functools.cache
 def hopeless(name: str) -> dict[str, str]:
     """Setting of the file -> the players who cannot win it, whatever all do; of the other settings nothing."""
     games = {setting: _game(f"{name}/{setting}") for setting in games_on_offer()[name]}
     seats = {setting: page_of(game).hopeless(game) for setting, game in games.items()}
     return {setting: join_words([games[setting].players[seat] for seat in at]) for setting, at in seats.items() if at}
+
+
+def another_setting(name: str) -> str:
+    """Another setting of the game's file that anybody can win, drawn at random; the game itself where there is none."""
+    file, _, setting = name.partition("/")
+    settings = games_on_offer().get(file, [])
+    others = [other for other in settings if other != setting and other not in hopeless(file)]
+    return f"{file}/{secrets.choice(others)}" if setting in settings and others else name
 
 
 def warm() -> None:
@@ -147,6 +165,13 @@ def new_table(entries: Entered) -> list[Thing]:
         key=f"aids/{name}", label=HELPS, options={f"{aid}: {what}": aid for aid, what in aids.items()}, value=list(aids)
     )
 
+    scripts = [agent for agent, asks in agents.items() if not asks]
+    able = [agent for agent in scripts if agent != ANYTHING] or scripts
+
+    def alone() -> list[Any]:
+        others = [entrant if entrant in scripts else secrets.choice(able) for entrant in entrants[1:]]
+        return [make()[0] | {"entrants": [PERSON, *others], "seconds": None}]
+
     def make() -> list[Any]:
         fair = [option for option in settings if option not in unfair]
         game_name = f"{name}/{chosen if chosen in settings else secrets.choice(fair or settings)}" if settings else name
@@ -174,6 +199,8 @@ def new_table(entries: Entered) -> list[Thing]:
         *([setting] if settings else []),
         *([twin] if twin_options else []),
         Group(tuple(seats), "bar"),
+        items(about(agent) for agent in dict.fromkeys(entrants) if agent != PERSON),
+        f"<details><summary>What every agent does</summary>{items(map(about, agents))}</details>",
         *(first if has_setting_openings(name) else []),
         *([asking] if game.asides else []),
         LineField(
@@ -182,6 +209,7 @@ def new_table(entries: Entered) -> list[Thing]:
         *(money if any("@" in entrant for entrant in entrants) else []),
         *([helps] if aids else []),
         Button("Make the table", make),
+        *([Button("Try it alone now", alone, main=False, key=ALONE)] if able else []),
     ]
 
 

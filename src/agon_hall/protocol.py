@@ -175,6 +175,8 @@ class Study(Part, frozen=True):
     lobby: Lobby = Lobby()
     seconds: Seconds = 60.0
     """The time for an answer in a match."""
+    reveal: bool = False
+    """Whether people learn after the match whether a person, a script or a model sat on the other seats."""
     idle: Seconds = 900.0
     """The seconds without an open page after which a person has left before the match."""
     dropout: Dropout = Dropout()

@@ -337,6 +337,7 @@ class Session:
             language=self.study.language,
             keeps_drafts=self.study.consent.drafts,
             stand_in=script,
+            reveals=self.study.reveal,
             tells_who_left=self.study.dropout.told,
             timeouts=self.study.dropout.timeouts,
             next_page=next_page,

@@ -11,6 +11,7 @@ from agon.errors import AgonError
 from agon.games.pages import check_aids
 from agon_hall import Refusal
 from agon_hall.keys import Keys
+from agon_hall.new_table import another_setting
 from agon_hall.people import Consent, consent
 from agon_hall.rules import require_rules
 from agon_hall.seating import Seating, seating
@@ -95,6 +96,31 @@ class Hall:
         for watcher in list(self.watchers):
             watcher()
         return table
+
+    def repeat(self, table: Table) -> Table:
+        """The table of the next match of the same players. Everybody who asks comes to the same table.
+
+        A game with settings has another setting. Raises Refusal for a match that is not over, and for one with
+        models: only the host may spend money.
+        """
+        row = table.row
+        if table.status != "over" or table.models:
+            raise Refusal("This match cannot be repeated from here: ask its host for a new table.")
+        match = self.keys.signature(f"repeat/{row.match}", 16)
+        if (known := next((row.id for row in self.store.tables() if row.match == match), None)) is not None:
+            if (found := self.find(known)) is None:
+                raise Refusal("The next table cannot be opened: its game or an agent is gone.")
+            return found
+        return self.open(
+            another_setting(row.game),
+            row.entrants,
+            row.seconds,
+            row.budget,
+            match,
+            row.aids,
+            everybody=row.everybody,
+            asides=row.asides,
+        )
 
     def _forget(self) -> None:
         """Drops tables whose match has ended and that nobody watches. The store still has them for `find`."""

@@ -12,7 +12,7 @@ import pandas as pd
 
 from agon.errors import AgonError
 from agon.games.base import PUBLIC, Event, Observation, family_module
-from agon.games.html import as_text, format_value, items, label, number, table, text
+from agon.games.html import as_text, format_value, items, join_words, label, number, table, text
 from agon.games.inputs import Entered, Thing
 from agon.games.spaces import Space
 
@@ -99,6 +99,21 @@ def final_points(scene: Scene) -> str:
     return items(
         f"{scene.who(seat)}: {points_html[seat]}" for seat in sorted(range(len(totals)), key=lambda at: at != scene.own)
     )
+
+
+def ranks(scene: Scene) -> str:
+    """Who has the most points, and the reader's place, as HTML."""
+    totals = [round(total, 4) for total in scene.totals or ()]
+    best = [seat for seat in scene.order if totals and totals[seat] == max(totals)]
+    if len(best) == len(totals):
+        return "<p><strong>All have the same points.</strong></p>" if totals else ""
+    names = join_words(["You" if seat == scene.own else scene.who(seat) for seat in best])
+    alone = len(best) == 1
+    verb = "have" if not alone or scene.own in best else "has"
+    first = f"{names} {verb} the most points{'' if alone else ', as many as each other'}."
+    place = 1 + sum(total > totals[scene.own] for total in totals) if not scene.watched else 1
+    own = f" You are number {place} of {len(totals)}." if place > 1 else ""
+    return f"<p><strong>{first}</strong>{own}</p>"
 
 
 def points(scene: Scene) -> str:
@@ -227,9 +242,9 @@ class FamilyPage:
         return label(view.legal.format(action), 200)
 
     def closing(self, scene: Scene, game: Any, state: Any) -> str:
-        """The end of a match, as HTML for its players: roles, points and reasons. By default roles and points."""
+        """The end of a match, as HTML for its players: roles, points and reasons. By default ranks, roles and points."""
         roles = [f"{scene.who(seat)} was {text(role)}." for seat, role in enumerate(game.roles)]
-        return items(roles) + final_points(scene)
+        return ranks(scene) + items(roles) + final_points(scene)
 
     def playable(self, view: Observation) -> Space:
         """The actions of a seat's form: those that are played as they are. By default all that are legal."""

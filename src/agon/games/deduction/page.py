@@ -8,7 +8,7 @@ from agon.games.base import Event, Observation
 from agon.games.deduction.game import holds, plain
 from agon.games.html import items, label, table, text
 from agon.games.inputs import Button, Entered, InvalidEntry, Thing, text_fields
-from agon.games.pages import FamilyPage, Parts, Scene, final_points, happened
+from agon.games.pages import FamilyPage, Parts, Scene, final_points, happened, ranks
 
 SIDES = {
     "chameleon": "the chameleon",
@@ -48,7 +48,14 @@ class CluesPage(FamilyPage):
             word = _first_event(game.observe(state, seat).past, "word")
             had = "did not know the word" if word is None else f"had the word <strong>{text(word.value)}</strong>"
             lines.append(f"{scene.who(seat)} was {text(SIDES.get(game.roles[seat], game.roles[seat]))} and {had}.")
-        return f"<p><strong>{ENDS[state.outcome].format(spy)}</strong></p>{items(lines)}<h3>Points</h3>{final_points(scene)}"
+        votes = [(seat, _first_event(game.observe(state, seat).past, "vote")) for seat in scene.order]
+        rows = [
+            [scene.who(seat), scene.done(None) if vote is None or vote.value is None else scene.called(vote.value)]
+            for seat, vote in votes
+        ]
+        ballots = table("Votes, now that they are no secret any more", ["Player", "Voted for"], rows)
+        end = f"<p><strong>{ENDS[state.outcome].format(spy)}</strong></p>{ranks(scene)}"
+        return f"{end}{items(lines)}{ballots}<h3>Points</h3>{final_points(scene)}"
 
     def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
         """Nobody reads about interviews that are not held."""

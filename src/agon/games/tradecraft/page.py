@@ -1,6 +1,8 @@
 """The page of TradeCraft for people: hands, the player's target and the way to it, proposals, trades and crafts."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import partial
 from math import ceil
 from typing import Any, ClassVar
 
@@ -8,7 +10,7 @@ import pandas as pd
 
 from agon.games.base import Event, Observation
 from agon.games.html import count, items, join_words, table, text
-from agon.games.inputs import Entered, LineField, Thing
+from agon.games.inputs import Button, Entered, Group, LineField, Thing
 from agon.games.pages import FamilyPage, Parts, Scene
 from agon.games.tradecraft.amounts import amount_of, covers, floor_hand, format_hand, hand_from_json, shortage
 from agon.games.tradecraft.game import Facts, history, item_info, table_view
@@ -107,12 +109,20 @@ class TradeCraftPage(FamilyPage):
         return FORMS[scene.view.phase](scene, entered)
 
     def ask(self, scene: Scene, entered: Entered) -> Sequence[Thing]:
-        """A box in which a player can look up any item of the rules."""
+        """A box in which a player can look up any item of the rules, and a button for each item on the table."""
         if not scene.given("look up"):
             return ()
-        name = str(entered.get("item") or "").strip()
-        answer = f'<div role="status">{about_item(scene.view.rules, name)}</div>' if name else ""
-        return LineField(key="item", label="Look up an item (then Enter)"), answer
+        facts, name = scene.view.rules, str(entered.get("item") or "").strip()
+        answer = f'<div role="status">{about_item(facts, name)}</div>' if name else ""
+        on_table = sorted({*_target(scene), *(item for hand in _hands_in_view(scene).values() for item in hand)})
+        names = [item_name(item) for item in sorted(facts.reachable)]
+        return (
+            LineField(key="item", label="Look up an item", press="look up", suggestions=names),
+            Button("Look it up", lambda: dict(entered), main=False, key="look up"),
+            answer,
+            "<p>Or one that is on the table or that you need:</p>",
+            Group([Button(item_name(item), partial(dict, item=item), main=False) for item in on_table], "chips"),
+        )
 
     def from_rows(self, turns: pd.DataFrame, before: int | None) -> str:
         """All offers of the finished turns, and the hands after them."""
@@ -282,10 +292,11 @@ def _craft(ruleset: Ruleset, call: Mapping[str, Any]) -> str:
 
 def about_item(facts: Facts, name: str) -> str:
     """What makes an item, what it is used in and what it is worth as fuel, as HTML; looking it up is no action."""
-    info = item_info(facts, name.replace(" ", "_") if name not in facts.reachable else name)
+    part = name.strip().lower().replace(" ", "_")
+    info = item_info(facts, name if name in facts.reachable else part)
     if isinstance(info, Refusal):
-        part = name.strip().lower().replace(" ", "_")
-        near = [item for item in sorted(facts.reachable) if part and part in item.lower()]
+        known = sorted(facts.reachable)
+        near = [item for item in known if part and part in item.lower()] or get_close_matches(part, known)
         hint = f" Did you mean: {text(', '.join(map(item_name, near[:SHOWN])))}?" if near else ""
         return f"<p>{text(info.text[:1].upper() + info.text[1:])}.{hint}</p>"
     ways = [facts.ruleset.recipe(way["recipe"]) for way in info["made_by"][:SHOWN]]
