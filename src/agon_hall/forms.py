@@ -30,7 +30,7 @@ from agon.games.inputs import (
     options,
 )
 from agon.games.pages import Scene, page_of
-from agon.games.spaces import Offer, Space, from_json
+from agon.games.spaces import Number, Offer, Space, from_json
 from agon_hall.language import ENGLISH, Say
 from agon_hall.web import Sent, safe, templates
 
@@ -152,12 +152,14 @@ def answer_form(scene: Scene, entries: Entered) -> Sequence[Thing]:
 
 def any_form(view: Observation, entries: Entered) -> list[Thing]:
     """The form for an action of any space: a button for each of a few options, otherwise fields and a button."""
-    if isinstance(view.legal, Choice) and len(view.legal.options) <= BUTTONS:
-        return [
-            Button(name, partial(list, [option]), main=False) for name, option in options(view.legal.options).items()
-        ]
-    name, label_of = "" if isinstance(view.legal, Offer) else "Your answer", partial(page_of(view.rules).part, view)
-    part = fields_of(view.legal, "answer", name, entries, label_of) or _text_field(view.legal, entries)
+    page = page_of(view.rules)
+    space = page.playable(view)
+    if isinstance(space, Choice) and len(space.options) <= BUTTONS:
+        return [Button(name, partial(list, [option]), main=False) for name, option in options(space.options).items()]
+    if isinstance(space, Number) and space.low == space.high:
+        return [Button(f"Go on with {space.low}, the only number that is left", partial(list, [space.low]))]
+    name = "" if isinstance(space, Offer) else "Your answer"
+    part = fields_of(space, "answer", name, entries, partial(page.part, view)) or _text_field(space, entries)
     first, *more = part.things
     if isinstance(first, LineField) and not more:
         first = replace(first, press="Send")

@@ -15,7 +15,7 @@ from agon.games.pages import page_of
 from agon.plan import PERSON
 from agon_hall import Refusal, forms
 from agon_hall.access import table_of_link
-from agon_hall.new_table import new_table, parse_budget_fields
+from agon_hall.new_table import ALONE, new_table, parse_budget_fields
 from agon_hall.table import Table
 from agon_hall.tables import DAY, Hall
 from agon_hall.web import by_script, live, read_form, redirect, routes_of, safe
@@ -49,6 +49,8 @@ async def lobby(request: Request) -> Response:
             except AgonError as error:
                 fault = str(error)
             else:
+                if sent.get(forms.PRESS) == ALONE:
+                    return redirect(f"/seat?key={hall.keys.key_of('seat', table_id, 0)}")
                 return redirect(f"/host?key={hall.keys.key_of('host', table_id)}")
     form = forms.draw(new_table, entries, "table", once=once)
     frame = {"form": safe(form), "said": safe(alert(fault) if fault else "")}

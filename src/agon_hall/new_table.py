@@ -4,8 +4,9 @@ import functools
 import secrets
 from typing import Any
 
-from agon.conf import CONF, derived_games, expand_settings, load, names
+from agon.conf import CONF, derived_games, describe_file, expand_settings, load, names
 from agon.errors import AgonError
+from agon.games.html import items, join_words, text
 from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, ListField, RadioField, Thing, TickField
 from agon.games.pages import page_of
 from agon.plan import PERSON
@@ -26,6 +27,11 @@ OPENING_NOTE = (
     "that was written beforehand. Here everybody speaks for themselves, unless you choose otherwise; "
     "then the page says whose words they are.</p>"
 )
+ANYTHING = "anything"
+"""The script that plays at random. It sits down only where no other script can."""
+ALONE = "alone"
+"""The key of the button that seats one person among scripts."""
+ASIDES = {"no": False, "yes, as models are asked": True}
 HELPS = "What people are shown beyond what models are told"
 
 
@@ -83,12 +89,35 @@ def has_setting_openings(name: str) -> bool:
     return any(map(has_openings, [_game(f"{name}/{setting}") for setting in settings] or [_game(name)]))
 
 
+def about(entrant: str) -> str:
+    """A line on an agent, as HTML."""
+    agent = entrant.partition("@")[0]
+    return f"<strong>{text(agent)}</strong>: {text(describe_file('agent', agent))}"
+
+
+@functools.cache
+def hopeless(name: str) -> dict[str, str]:
+    """Setting of the file -> the players who cannot win it, whatever all do; of the other settings nothing."""
+    games = {setting: _game(f"{name}/{setting}") for setting in games_on_offer()[name]}
+    seats = {setting: page_of(game).hopeless(game) for setting, game in games.items()}
+    return {setting: join_words([games[setting].players[seat] for seat in at]) for setting, at in seats.items() if at}
+
+
+def another_setting(name: str) -> str:
+    """Another setting of the game's file that anybody can win, drawn at random; the game itself where there is none."""
+    file, _, setting = name.partition("/")
+    settings = games_on_offer().get(file, [])
+    others = [other for other in settings if other != setting and other not in hopeless(file)]
+    return f"{file}/{secrets.choice(others)}" if setting in settings and others else name
+
+
 def warm() -> None:
     """Fills the caches of this module before anybody waits for them. This takes seconds."""
     for name in games_on_offer():
         players(name)
         models(name)
         has_setting_openings(name)
+        hopeless(name)
     schema()  # needed at the end of a match
 
 
@@ -98,13 +127,11 @@ def new_table(entries: Entered) -> list[Thing]:
     file = ListField(key="game", label="Game", value=next(iter(files.values())), options=files)
     name = file.chosen(entries)
     settings, model_names = games_on_offer()[name], models(name)
-    setting_options = [ANY, *settings] if settings else [""]
-    setting = ListField(
-        key="setting",
-        label="Setting or problem",
-        value=setting_options[0],
-        options={option: option for option in setting_options},
-    )
+    unfair = hopeless(name)
+    options_of_setting = {ANY: ANY} | {
+        f"{option}, which {unfair[option]} cannot win" if option in unfair else option: option for option in settings
+    }
+    setting = ListField(key="setting", label="Setting or problem", value=ANY, options=options_of_setting)
     chosen = setting.chosen(entries)
     twin_options = twins(at := f"{name}/{chosen}" if settings else name)
     twin = ListField(key=f"twin/{at}", label="In other clothes", value="", options=twin_options)
@@ -126,14 +153,28 @@ def new_table(entries: Entered) -> list[Thing]:
         asks = agents.get(who.chosen(entries), False)
         seats += [who, model] if asks else [who]
         entrants.append(f"{who.chosen(entries)}@{model.chosen(entries)}" if asks else who.chosen(entries))
+    asking = RadioField(
+        key="asides",
+        label=f"Also ask the questions for research, which change nothing ({game.asides})",
+        value=False,
+        options=ASIDES,
+    )
     opening = RadioField(key="opening", label="Who speaks first", value=False, options=OPENINGS)
     aids = page_of(game).aids
     helps = TickField(
         key=f"aids/{name}", label=HELPS, options={f"{aid}: {what}": aid for aid, what in aids.items()}, value=list(aids)
     )
 
+    scripts = [agent for agent, asks in agents.items() if not asks]
+    able = [agent for agent in scripts if agent != ANYTHING] or scripts
+
+    def alone() -> list[Any]:
+        others = [entrant if entrant in scripts else secrets.choice(able) for entrant in entrants[1:]]
+        return [make()[0] | {"entrants": [PERSON, *others], "seconds": None}]
+
     def make() -> list[Any]:
-        game_name = f"{name}/{chosen if chosen in settings else secrets.choice(settings)}" if settings else name
+        fair = [option for option in settings if option not in unfair]
+        game_name = f"{name}/{chosen if chosen in settings else secrets.choice(fair or settings)}" if settings else name
         try:
             seconds, budget = _number("The time", entries.get("seconds")), parse_budget_fields(entries)
         except Refusal as refusal:
@@ -144,6 +185,7 @@ def new_table(entries: Entered) -> list[Thing]:
             "seconds": seconds,
             "budget": budget,
             "aids": helps.chosen(entries),
+            "asides": bool(asking.chosen(entries)),
         }
         return [settings_of_table | ({"everybody": not opening.chosen(entries)} if has_setting_openings(name) else {})]
 
@@ -157,13 +199,17 @@ def new_table(entries: Entered) -> list[Thing]:
         *([setting] if settings else []),
         *([twin] if twin_options else []),
         Group(tuple(seats), "bar"),
+        items(about(agent) for agent in dict.fromkeys(entrants) if agent != PERSON),
+        f"<details><summary>What every agent does</summary>{items(map(about, agents))}</details>",
         *(first if has_setting_openings(name) else []),
+        *([asking] if game.asides else []),
         LineField(
             key="seconds", label="Seconds that a person may take for an answer (empty: no limit)", keys="numeric"
         ),
         *(money if any("@" in entrant for entrant in entrants) else []),
         *([helps] if aids else []),
         Button("Make the table", make),
+        *([Button("Try it alone now", alone, main=False, key=ALONE)] if able else []),
     ]
 
 

@@ -102,6 +102,8 @@ class Terms:
     """Whether `note` gets text that is typed and not sent."""
     stand_in: Seat | None = None
     """The script that answers for people who do not; None: the match goes on without an answer."""
+    reveals: bool = True
+    """Whether people learn after the match who sat on the other seats."""
     tells_who_left: bool = True
     """Whether the other seats learn who has left for good."""
     timeouts: int | None = None
@@ -138,6 +140,10 @@ class People(ABC):
         """Seat -> the round of its last question, if it missed that answer."""
         self.last_answers: dict[int, str] = {}
         """Seat -> its answers since the last step, in words."""
+        self.stepped = monotonic()
+        """The time of the last step (monotonic seconds)."""
+        self.answered: dict[int, float] = {}
+        """Seat -> the time of its last answer (monotonic seconds)."""
         self.timeouts = Counter[int]()
         """Seat -> the number of answers that it missed."""
         self.leavers = set[int]()
@@ -308,6 +314,7 @@ class People(ABC):
         del self.questions[seat]
         self.last_answers[seat] = "; ".join(page_of(self.game).told(view, action) for action in actions)
         self.readers.add(seat)
+        self.answered[seat] = monotonic()
         self.missed_rounds.pop(seat, None)
         question.future.set_result(answers[0])
         self.notify()

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from agon.conf import CONF, expand_settings, file_of, names, settings_of
+from agon.conf import CONF, expand_settings, file_of, load, names, settings_of
 from agon.errors import AgonError, describe_fault
 from agon.games.pages import check_aids
 from agon.plan import PERSON, shared_chance
@@ -132,6 +132,8 @@ class Group(Part, frozen=True):
     """The number of participants of each cell."""
     aids: list[str] = []
     """The aids that people see beside the rules. Models that play this cell get the same."""
+    interviews: bool = False
+    """Whether the game asks questions that change nothing, such as interviews. It must say what the game's file says."""
 
 
 class Limits(Part, frozen=True):
@@ -173,6 +175,8 @@ class Study(Part, frozen=True):
     lobby: Lobby = Lobby()
     seconds: Seconds = 60.0
     """The time for an answer in a match."""
+    reveal: bool = False
+    """Whether people learn after the match whether a person, a script or a model sat on the other seats."""
     idle: Seconds = 900.0
     """The seconds without an open page after which a person has left before the match."""
     dropout: Dropout = Dropout()
@@ -189,6 +193,7 @@ class Cell(NamedTuple):
     entrants: tuple[str, ...]
     aids: tuple[str, ...]
     quota: int
+    interviews: bool = False
 
     @property
     def people(self) -> tuple[int, ...]:
@@ -244,11 +249,9 @@ def cells(design: Study, conf: Path = CONF) -> list[Cell]:
     """The cells of a study, in the file's order. A group of several games has cells with the names GROUP/GAME."""
     all_cells = []
     for name, group in design.cells.items():
-        games = expand_settings(group.games, conf)
+        games, seats, aids = expand_settings(group.games, conf), tuple(group.seats), tuple(group.aids)
         all_cells += [
-            Cell(
-                name if len(games) == 1 else f"{name}/{game}", game, tuple(group.seats), tuple(group.aids), group.quota
-            )
+            Cell(name if len(games) == 1 else f"{name}/{game}", game, seats, aids, group.quota, group.interviews)
             for game in games
         ]
     return all_cells
@@ -260,6 +263,18 @@ def match_id(design: Study, cell: Cell, number: int) -> str:
     It is the seed of chance, the same for people and for models.
     """
     return shared_chance(design.name, cell.name, number)
+
+
+def require_interviews_named(design: Study, cell: Cell, conf: Path = CONF) -> None:
+    """Raises AgonError if a cell does not say whether its game asks questions that change nothing."""
+    setting = load("game", cell.game, conf).asides
+    if bool(setting) != cell.interviews:
+        asks = f"asks questions that change nothing ({setting})" if setting else "asks no questions that change nothing"
+        instead = f", or take a game whose file says `{setting}: false`" if setting else ""
+        value = str(bool(setting)).lower()
+        raise AgonError(
+            f"study {design.name}: {cell.name}: {cell.game} {asks}: write `interviews: {value}` in the cell{instead}"
+        )
 
 
 def seat_cell(design: Study, cell: Cell, conf: Path = CONF) -> Seating:

@@ -17,7 +17,7 @@ from agon.errors import AgonError, count
 from agon.paths import display_path
 from agon.plan import PERSON
 from agon_hall.gather import gather
-from agon_hall.protocol import END, Cell, Study, cells, seat_cell, study
+from agon_hall.protocol import END, Cell, Study, cells, require_interviews_named, seat_cell, study
 from agon_hall.server import Server, open_socket
 from agon_hall.session import Session
 from agon_hall.study import STAGES, WHY, State, earned, ending
@@ -40,6 +40,7 @@ def checks(design: Study) -> tuple[list[str], list[str]]:
     cells_of_fault: defaultdict[str, list[str]] = defaultdict(list)
     for cell in cells(design):
         try:
+            require_interviews_named(design, cell)
             table = seat_cell(design, cell)
             models |= table.models
             for name, model in table.models.items():

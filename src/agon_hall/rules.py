@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jinja2
@@ -15,22 +15,26 @@ from agon.games.html import format_value, items, prose, text
 from agon.games.pages import page_of
 from agon.games.spaces import Space
 from agon.loop import start_match
+from agon_hall.web import NONE
 
-RULES = ("rules", "the game")
+RULES = ("rules", "the game", "objective")
 """Headings of the prompt's sections for everybody. The text before the first heading is for everybody too."""
-OWN_RULES = ("objective", "your part")
-"""Headings of the prompt's sections for one seat alone: its aim, and its private information."""
+OWN_RULES = ("your part",)
+"""Headings of the prompt's sections for one seat alone: its private information."""
 SHORT = 90
 """The most letters of a question that becomes a heading."""
 ANSWERS = re.compile(r"\n?[^\n]*(\[move\]|move line).*", re.DOTALL)
 """The instructions for writing an answer, at the end of a question. People have a form instead."""
 
 
-def rules_text(view: Observation, game: Any, start: Any, with_note: bool = True) -> str:
+def rules_text(
+    view: Observation, game: Any, start: Any, with_note: bool = True, words: Mapping[str, str] = NONE
+) -> str:
     """The rules of a match as HTML, for the reader of the view; `start` is the match's first state.
 
     The public reads the first seat's rules; `with_note` adds a line that says so. A seat that is not asked first does
-    not read which answers are possible at the start.
+    not read which answers are possible at the start. `words` takes the place of sentences of the prompt
+    (`FamilyPage.rewording`).
     """
     if view.rules is None:
         return (
@@ -41,7 +45,10 @@ def rules_text(view: Observation, game: Any, start: Any, with_note: bool = True)
         return _facts(view.rules)
     texts = prompts(template_of(view.rules), STYLE)
     reader = view._replace(seat=max(view.seat, 0), legal=view.legal or _legal(game, start, view.seat))
-    first, *sections = re.split(r"^# +(.*)$", texts.system(reader), flags=re.MULTILINE)
+    system = texts.system(reader)
+    for sentence, replacement in words.items():
+        system = system.replace(sentence, replacement)
+    first, *sections = re.split(r"^# +(.*)$", system, flags=re.MULTILINE)
     headings = RULES if view.seat == PUBLIC else RULES + OWN_RULES
     chosen_sections = [
         f"# {name}\n{words}"

@@ -4,14 +4,19 @@ import json
 from collections import defaultdict
 from collections.abc import Collection
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agon.conf import describe_file
+from agon.errors import AgonError
 from agon.games import Observation
 from agon.games.base import Event
+from agon.games.html import items, text
 from agon.games.pages import Scene, board_of, describe_entry, hides_totals, page_of
+from agon.plan import PERSON
 from agon_hall import Refusal, forms
 from agon_hall.access import table_of_link
 from agon_hall.people import NAME, Draft
@@ -50,6 +55,7 @@ def seat_context(table: Table, seat: int | None) -> dict[str, Any]:
         "awaited_players": terms.say("other players")
         if table.opens
         else join_players(table, table.seats_to_answer()) or terms.say("the table"),
+        "waited": round(monotonic() - max(table.stepped, table.answered.get(-1 if seat is None else seat, 0.0))),
         "refusal": "",
         "last": "" if view is None else _last(table, seat, view),
         "away_players": join_players(
@@ -57,7 +63,7 @@ def seat_context(table: Table, seat: int | None) -> dict[str, Any]:
         ),
         "rules_first": seat is not None and table.status == "playing" and seat not in table.readers and not next_page,
         **dict.fromkeys(("main_board", "more", "rules", "outcome", "question_form"), ""),
-        "has_opening": None,
+        **{"has_opening": None, "can_repeat": False},
     }
     if view is None or (seat is not None and person is None):
         return context
@@ -67,13 +73,16 @@ def seat_context(table: Table, seat: int | None) -> dict[str, Any]:
         board["totals"] = ""  # the outcome has them
     context["main_board"] = safe("".join(html for name, html in board.items() if name in page.needed))
     context["more"] = safe("".join(html for name, html in board.items() if name not in page.needed))
-    context["rules"] = safe(rules_text(view, table.game, table.start))
+    words = page.rewording(table.game, table.row.aids)
+    context["rules"] = safe(rules_text(view, table.game, table.start, words=words))
     if seat is None or person is None:
         return context
     if table.opens:
         context["has_opening"] = _has_opening(table, seat, view)
     if table.status == "over":
-        context["outcome"] = safe(page.closing(scene, table.game, table.state))
+        others = _others(table, seat) if terms.reveals else ""
+        context["outcome"] = safe(page.closing(scene, table.game, table.state) + others)
+        context["can_repeat"] = not next_page and not table.models
     elif question is not None and not person.away:
         draft = drafts["answer"] if drafts["answer"].number == question.number else Draft()
         form_of = partial(forms.answer_form, scene)
@@ -88,6 +97,18 @@ def scene_of(table: Table, seat: int | None, view: Observation) -> Scene:
     over = table.status == "over"
     totals = table.totals if over or not hides_totals(view) else None
     return Scene(view, totals, table.players, table.row.aids, f"<em>{NOTHING}</em>", over)
+
+
+def _others(table: Table, seat: int) -> str:
+    """Who sat on the other seats, as HTML. People stay unnamed: only the host sees their names."""
+    lines = []
+    for other, entrant in enumerate(table.row.entrants):
+        agent, _, model = entrant.partition("@")
+        who = "a person" if agent == PERSON else f"{agent} with the model {model}" if model else f"the script {agent}"
+        about = "" if agent == PERSON else f" {describe_file('agent', agent)}"
+        if other != seat:
+            lines.append(text(f"{table.players[other]} was {who}.{about}"))
+    return f"<h3>Who the others were</h3>{items(lines)}"
 
 
 def _last(table: Table, seat: int | None, view: Observation) -> str:
@@ -187,7 +208,14 @@ async def seat(request: Request) -> Response:
     table.mark_presence(place)
     why = ""
     if request.method == "POST":
-        why = submit(table, place, await read_form(request))
+        sent, hall = await read_form(request), request.app.state.hall
+        if sent.get("form") == "again":
+            try:
+                return redirect(f"/seat?key={hall.keys.key_of('seat', hall.repeat(table).id, place)}")
+            except AgonError as error:
+                why = str(error)
+        else:
+            why = submit(table, place, sent)
         if not by_script(request):
             return redirect(f"?{request.url.query}")
     name = table.terms.say("{}: you are {}", title(table.game), table.players[place])

@@ -1,7 +1,7 @@
 """The seating of a table, for one match outside any experiment, and the agents that can sit there."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,16 +41,24 @@ class Seating(NamedTuple):
 
 
 def seating(
-    game_name: str, entrants: Sequence[str], sampling: str | None = None, conf: Path = CONF, everybody: bool = False
+    game_name: str,
+    entrants: Sequence[str],
+    sampling: str | None = None,
+    conf: Path = CONF,
+    everybody: bool = False,
+    asides: bool = True,
 ) -> Seating:
     """The seating of a game (FILE or FILE/SETTING). An entrant is PERSON or an agent (agent or agent@model).
 
     `sampling` is a file of conf/sampling for the models. With `everybody` no seat is under test, so that all players
-    speak for themselves. Raises AgonError as `plan` does.
+    speak for themselves. Without `asides` nobody is asked questions that change nothing. Raises AgonError as `plan`
+    does.
     """
     game, settings = load("game", game_name, conf), settings_of("game", game_name, conf)
     if everybody and game.without_tested is not game:
-        game, settings = game.without_tested, settings | {"tested": []}
+        game, settings = game.without_tested, _changed(settings, "tested", [])
+    if not asides and game.asides:
+        game, settings = game.without_asides, _changed(settings, game.asides, False)
     if len(entrants) != game.seats:
         raise AgonError(f"{game.name} has {game.seats} seats, and {len(entrants)} are given")
     models = models_named([entrant.partition("@")[2] for entrant in entrants], sampling, conf)
@@ -65,6 +73,11 @@ def seating(
         content.append(identity)
     config = hash_of({"game": identity_of(settings), "seats": content})
     return Seating(game, tuple(seats), models, config, settings)
+
+
+def _changed(settings: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
+    """The settings of a game with another value of one; for a twin, of the game beneath."""
+    return {**settings, **({"of": _changed(settings["of"], name, value)} if "of" in settings else {name: value})}
 
 
 def agents_for(game_name: str, conf: Path = CONF) -> dict[str, bool]:

@@ -23,7 +23,7 @@ from agon_hall.keys import equal_texts
 from agon_hall.language import translator
 from agon_hall.links import SIGNATURE
 from agon_hall.people import Consent, Terms
-from agon_hall.protocol import END, Cell, Study, cells, match_id, seat_cell, words_of
+from agon_hall.protocol import END, Cell, Study, cells, match_id, require_interviews_named, seat_cell, words_of
 from agon_hall.study import (
     BEFORE,
     LATE,
@@ -67,6 +67,8 @@ class Session:
     def __init__(self, hall: Hall, study: Study, clock: Callable[[], float] = time) -> None:
         self.hall, self.study, self.clock = hall, study, clock
         self.cells = {cell.name: cell for cell in cells(study)}
+        for cell in self.cells.values():
+            require_interviews_named(study, cell)
         words = json.dumps(msgspec.to_builtins(study.consent), ensure_ascii=False, sort_keys=True)
         self.say = translator(words_of(study))
         """The hall's own sentences, in the study's language."""
@@ -284,7 +286,7 @@ class Session:
         if table is None:
             budget = msgspec.to_builtins(self.study.budget)
             table = self.hall.open(
-                cell.game, cell.entrants, self.study.seconds, budget, match, cell.aids, True, self.consent
+                cell.game, cell.entrants, self.study.seconds, budget, match, cell.aids, True, words=self.consent
             )
         now, where = self.clock(), {"table": table.id, "match": match}
         self._record(
@@ -335,6 +337,7 @@ class Session:
             language=self.study.language,
             keeps_drafts=self.study.consent.drafts,
             stand_in=script,
+            reveals=self.study.reveal,
             tells_who_left=self.study.dropout.told,
             timeouts=self.study.dropout.timeouts,
             next_page=next_page,

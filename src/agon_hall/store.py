@@ -22,7 +22,7 @@ create table if not exists tables (
     id text primary key, match text unique not null, game text not null, entrants text not null, seconds real,
     budget text not null, spent text not null default '{}', status text not null default 'waiting',
     why text not null default '', made real not null, aids text,
-    everybody integer not null default 0
+    everybody integer not null default 0, asides integer not null default 1
 );
 create table if not exists people (
     place text not null references tables, seat integer not null, name text not null, consent text not null,
@@ -43,6 +43,14 @@ create table if not exists events (
 );
 create table if not exists begun (study text primary key, terms text not null);
 """
+
+
+NEW_COLUMNS = {
+    "aids": "text",
+    "everybody": "integer not null default 0",
+    "asides": "integer not null default 1",
+}
+"""Columns of tables that files of earlier versions lack -> their kind."""
 
 
 class TableRow(NamedTuple):
@@ -69,6 +77,8 @@ class TableRow(NamedTuple):
     """The aids that people see (agon.games.pages); None for all aids of the game."""
     everybody: bool = False
     """Whether all players speak for themselves, even if the setting has openings for some of them."""
+    asides: bool = True
+    """Whether people and models are asked the questions of the game that change nothing, such as interviews."""
     made: float = 0.0
     """The time at which it was opened (seconds since 1970)."""
 
@@ -137,7 +147,7 @@ class Store:
             self._db = sqlite3.connect(folder / TABLES, isolation_level=None, check_same_thread=False)
             self._db.executescript(f"pragma journal_mode=wal; pragma synchronous=full; {SCHEMA}")
             columns = {column[1] for column in self._db.execute("pragma table_info(tables)")}
-            for column, kind in {"aids": "text", "everybody": "integer not null default 0"}.items():
+            for column, kind in NEW_COLUMNS.items():
                 if column not in columns:  # a file of an earlier version
                     self._db.execute(f"alter table tables add column {column} {kind}")
             self._db.execute(f"pragma busy_timeout={BUSY}")
@@ -201,7 +211,8 @@ class Store:
             tables = [dict(zip(TableRow._fields, row, strict=True)) for row in rows]
             for row in tables:
                 row |= {name: row[name] and json.loads(row[name]) for name in AS_JSON}
-                row |= {"entrants": tuple(row["entrants"]), "everybody": bool(row["everybody"])}
+                row |= {name: bool(row[name]) for name in ("everybody", "asides")}
+                row["entrants"] = tuple(row["entrants"])
                 row["aids"] = None if row["aids"] is None else tuple(row["aids"])
             return [TableRow(**row) for row in tables]
         except ValueError as error:

@@ -215,7 +215,7 @@ class FixedTerms(msgspec.Struct, frozen=True):
     """The settings that must not change after people have come, because data and pay depend on them."""
 
     cells: dict[str, Group]
-    """The cells; their quotas are all 1, because quotas may change."""
+    """The cells, without what may change (their quotas) and what the game's file says (their interviews)."""
     quiz: Quiz
     survey: list[FormQuestion]
     pay: Pay
@@ -226,7 +226,7 @@ class FixedTerms(msgspec.Struct, frozen=True):
 
 def terms_of(study: Study) -> FixedTerms:
     """The fixed terms of a study."""
-    cells = {name: msgspec.structs.replace(group, quota=1) for name, group in study.cells.items()}
+    cells = {name: msgspec.structs.replace(group, quota=1, interviews=False) for name, group in study.cells.items()}
     return FixedTerms(cells, study.quiz, study.survey, study.pay, study.dropout, study.lobby, study.seconds)
 
 

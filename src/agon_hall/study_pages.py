@@ -17,6 +17,7 @@ from starlette.routing import Route
 from agon.conf import forget_files, load, names
 from agon.errors import AgonError
 from agon.games.html import text
+from agon.games.pages import page_of
 from agon.loop import start_match
 from agon_hall import Refusal
 from agon_hall.access import Throttle
@@ -293,10 +294,11 @@ def stages_absent(design: Study) -> set[str]:
 
 @cache
 def rules_of(cell: Cell) -> str:
-    """The public rules of a cell's game, as HTML. Models read the same text."""
+    """The public rules and the aim of a cell's game, as HTML. Models read the same text, but for what tools do."""
     game: Any = load("game", cell.game)
     _, (state, _, _), _ = start_match(game, 0)
-    rules = rules_text(game.watch(state), game, state, with_note=False)
+    words = page_of(game).rewording(game, cell.aids)
+    rules = rules_text(game.watch(state), game, state, with_note=False, words=words)
     first = game.players[0]
     if cell.people == (0,) or first not in rules:
         return rules

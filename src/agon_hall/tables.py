@@ -11,6 +11,7 @@ from agon.errors import AgonError
 from agon.games.pages import check_aids
 from agon_hall import Refusal
 from agon_hall.keys import Keys
+from agon_hall.new_table import another_setting
 from agon_hall.people import Consent, consent
 from agon_hall.rules import require_rules
 from agon_hall.seating import Seating, seating
@@ -48,7 +49,7 @@ class Hall:
 
     def _seating(self, row: TableRow) -> Seating:
         """The seating of a table. Raises AgonError if the players or the game's rules do not work."""
-        players = seating(row.game, row.entrants, self.sampling, everybody=row.everybody)
+        players = seating(row.game, row.entrants, self.sampling, everybody=row.everybody, asides=row.asides)
         require_rules(players.game)
         return players
 
@@ -67,21 +68,22 @@ class Hall:
         match: str | None = None,
         aids: Sequence[str] | None = None,
         everybody: bool = False,
+        asides: bool = True,
         words: Consent | None = None,
     ) -> Table:
         """Opens a new table.
 
         `seconds` is the time for an answer, and `match` the match's id (None for a random one). `aids` are shown to
-        people (None for all). With `everybody` no first words come from the setting. `words` is the consent, if it is
-        not the current text. Raises AgonError if the players cannot play the game, and Refusal for limits that are
-        not possible.
+        people (None for all). With `everybody` no first words come from the setting. Without `asides` nobody is asked
+        questions that change nothing. `words` is the consent, if it is not the current text. Raises AgonError if the
+        players cannot play the game, and Refusal for limits that are not possible.
         """
         if seconds is not None and not 5 <= seconds <= 86400:
             raise Refusal("The time for an answer must be 5 to 86,400 seconds.")
         limits = parse_budget(budget or {})
         aids_shown = None if aids is None else tuple(aids)
         row = TableRow(secrets.token_hex(6), match or secrets.token_hex(8), game, tuple(entrants), seconds, limits, {})
-        row = row._replace(aids=aids_shown, everybody=everybody, made=time())
+        row = row._replace(aids=aids_shown, everybody=everybody, asides=asides, made=time())
         players = self._seating(row)
         check_aids(players.game, aids or ())
         for name, model in players.models.items():
@@ -94,6 +96,31 @@ class Hall:
         for watcher in list(self.watchers):
             watcher()
         return table
+
+    def repeat(self, table: Table) -> Table:
+        """The table of the next match of the same players. Everybody who asks comes to the same table.
+
+        A game with settings has another setting. Raises Refusal for a match that is not over, and for one with
+        models: only the host may spend money.
+        """
+        row = table.row
+        if table.status != "over" or table.models:
+            raise Refusal("This match cannot be repeated from here: ask its host for a new table.")
+        match = self.keys.signature(f"repeat/{row.match}", 16)
+        if (known := next((row.id for row in self.store.tables() if row.match == match), None)) is not None:
+            if (found := self.find(known)) is None:
+                raise Refusal("The next table cannot be opened: its game or an agent is gone.")
+            return found
+        return self.open(
+            another_setting(row.game),
+            row.entrants,
+            row.seconds,
+            row.budget,
+            match,
+            row.aids,
+            everybody=row.everybody,
+            asides=row.asides,
+        )
 
     def _forget(self) -> None:
         """Drops tables whose match has ended and that nobody watches. The store still has them for `find`."""

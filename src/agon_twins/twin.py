@@ -108,6 +108,16 @@ class Twin(Game[Any]):
         return replace(self, of=self.of.without_tested) if self.tested else self
 
     @cached_property
+    def asides(self) -> str:
+        """As beneath."""
+        return self.of.asides
+
+    @cached_property
+    def without_asides(self) -> Game[Any]:
+        """The twin of the game without questions that change nothing."""
+        return replace(self, of=self.of.without_asides) if self.asides else self
+
+    @cached_property
     def independent(self) -> bool:
         """As beneath."""
         return self.beneath.independent

@@ -306,6 +306,14 @@ class Server:
         store._db.close()
         return row
 
+    def newest(self):
+        """The table that was made last."""
+        store = Store(self.folder, read_only=True)
+        try:
+            return store.tables()[-1]
+        finally:
+            store.close()
+
     def key(self, what, row, seat=None):
         """The key of a seat or a host."""
         return Keys(self.folder / "secret").key_of(what, row.id, seat)

@@ -352,15 +352,20 @@ def test_no_piece_of_a_hand_is_counted_twice_and_alternatives_are_seen():
 
 def test_items_are_looked_up_on_the_board_without_a_call():
     view = Table().view(0)
-    box, nothing = page_of(view.rules).ask(Scene(view), {})
-    _, answer = page_of(view.rules).ask(Scene(view), {box.key: "stick"})
+    box, _, nothing, _, on_table = page_of(view.rules).ask(Scene(view), {})
+    _, _, answer, *_ = page_of(view.rules).ask(Scene(view), {box.key: "stick"})
     assert nothing == "" and "out of 2 any of planks" in answer
+    assert "stick" in box.suggestions and "oak planks" in box.suggestions
+    cobblestone = next(button for button in on_table.things if button.label == "cobblestone")
+    assert cobblestone.do() == {"item": "cobblestone"}
     facts = Table().game.observe(Table().state, 0).rules
     assert "4 oak planks out of 1 any of oak logs" in Read(about_item(facts, "oak_planks")).text
     assert "there is no item" in about_item(facts, "oak_plank").lower() and "oak planks" in about_item(
         facts, "oak_plank"
     )
     assert "&lt;b&gt;" in about_item(facts, "<b>")
+    assert about_item(facts, " Oak Planks ") == about_item(facts, "oak_planks")
+    assert "Did you mean: oak planks" in about_item(facts, "oka plnaks")
 
 
 class Facts(NamedTuple):

@@ -23,6 +23,7 @@ from agon.agents.prompts import prompts, template_of
 from agon.agents.telling import STYLE
 from agon.conf import load
 from agon.games.html import as_text
+from agon.games.pages import page_of
 from agon.loop import start_match
 from agon.turns import read
 from agon_hall import Refusal, access, study_pages, tables, web
@@ -67,7 +68,10 @@ def require_one_text(design, cell):
         assert words(" ".join(told).lower()) == words(as_text(rules_text(view, game, state)).lower())
         assert set(prompt) - {"", *RULES, *OWN_RULES} <= {"how to answer", "tools"}
     before = words(as_text(rules_of(cell)))
-    public = [word for head in ("", "rules") for word in words(prompt[head])]
+    told = " ".join(prompt.get(head, "") for head in ("", *RULES))
+    for sentence, other in page_of(game).rewording(game, cell.aids).items():
+        told = told.replace(sentence, other)
+    public = words(told)
     assert [word for word in before if word in public][-50:] == public[-50:]
 
 

@@ -189,6 +189,16 @@ class Game(ABC, Generic[S]):
         return replace(self, tested=()) if self.tested and is_dataclass(self) else self
 
     @cached_property
+    def asides(self) -> str:
+        """The setting for questions that change nothing, such as interviews; empty where the game asks none."""
+        return ""
+
+    @cached_property
+    def without_asides(self) -> "Game[S]":
+        """The same game without these questions."""
+        return replace(self, **{self.asides: False}) if self.asides and is_dataclass(self) else self
+
+    @cached_property
     def independent(self) -> bool:
         """Whether an unreadable action leaves simultaneous actions of others valid."""
         return False

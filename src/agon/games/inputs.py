@@ -39,6 +39,8 @@ class LineField(Field):
     """The keypad of a phone: numeric, decimal, or empty for letters."""
     hint: str = ""
     """A text in the empty field."""
+    suggestions: Sequence[str] = ()
+    """Entries that the browser offers while one types."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,8 +107,8 @@ class Group:
 
     things: "Sequence[Thing]"
     look: str = "row"
-    """One of: row (side by side), bar (the same, at full width), box, columns (Groups that stand side by side where there is
-    room: `read` and `asked`, or twice `half`)."""
+    """One of: row (side by side), bar (the same, at full width), chips (small buttons), box, columns (Groups that stand
+    side by side where there is room: `read` and `asked`, or twice `half`)."""
 
 
 Thing = str | Field | Button | Group

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from agon.errors import AgonError
 from agon.games.base import PUBLIC, Event, Observation, family_module
-from agon.games.html import as_text, format_value, items, label, number, table, text
+from agon.games.html import as_text, format_value, items, join_words, label, number, table, text
 from agon.games.inputs import Entered, Thing
+from agon.games.spaces import Space
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -101,6 +102,21 @@ def final_points(scene: Scene) -> str:
     return items(
         f"{scene.who(seat)}: {points_html[seat]}" for seat in sorted(range(len(totals)), key=lambda at: at != scene.own)
     )
+
+
+def ranks(scene: Scene) -> str:
+    """Who has the most points, and the reader's place, as HTML."""
+    totals = [round(total, 4) for total in scene.totals or ()]
+    best = [seat for seat in scene.order if totals and totals[seat] == max(totals)]
+    if len(best) == len(totals):
+        return "<p><strong>All have the same points.</strong></p>" if totals else ""
+    names = join_words(["You" if seat == scene.own else scene.who(seat) for seat in best])
+    alone = len(best) == 1
+    verb = "have" if not alone or scene.own in best else "has"
+    first = f"{names} {verb} the most points{'' if alone else ', as many as each other'}."
+    place = 1 + sum(total > totals[scene.own] for total in totals) if not scene.watched else 1
+    own = f" You are number {place} of {len(totals)}." if place > 1 else ""
+    return f"<p><strong>{first}</strong>{own}</p>"
 
 
 def points(scene: Scene) -> str:
@@ -209,6 +225,17 @@ class FamilyPage:
         """The text of the latest action; empty for an event that is none, such as a statement of the table."""
         return "" if event.seat is None else happened(event, names, "" if isinstance(event.value, Mapping) else None)
 
+    def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
+        """Sentence of the prompt's rules -> its words for people, who have forms in the place of tools.
+
+        `aids`: what their pages show (None: all).
+        """
+        return {}
+
+    def hopeless(self, game: Any) -> tuple[int, ...]:
+        """The seats that cannot win, whatever all players do."""
+        return ()
+
     def question(self, view: Observation) -> str:
         """The question to a seat, as HTML; empty: that of its prompt."""
         return ""
@@ -218,9 +245,14 @@ class FamilyPage:
         return label(view.legal.format(action), 200)
 
     def closing(self, scene: Scene, game: Any, state: Any) -> str:
-        """The end of a match, as HTML for its players: roles, points and reasons. By default roles and points."""
+        """The end of a match, as HTML for its players: roles, points and reasons. By default ranks, roles and points."""
         roles = [f"{scene.who(seat)} was {text(role)}." for seat, role in enumerate(game.roles)]
-        return items(roles) + final_points(scene)
+        return ranks(scene) + items(roles) + final_points(scene)
+
+    def playable(self, view: Observation) -> Space:
+        """The actions of a seat's form: those that are played as they are. By default all that are legal."""
+        space: Space = view.legal
+        return space
 
     def part(self, view: Observation, name: str) -> str:
         """The label of a part of a form of several questions."""

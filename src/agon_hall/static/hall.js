@@ -31,16 +31,29 @@
     }
     if (inside) {
       const again = part.querySelector(which) || part.querySelector("[autofocus]") || part.querySelector("input:not([type=hidden]), select, textarea, button")
-        || (part.tabIndex = -1, part);
-      again.focus({ preventScroll: true });
+        || (part === main && (part.tabIndex = -1, part));
+      again?.focus?.({ preventScroll: true });
       if (caret && again.setSelectionRange) try { again.setSelectionRange(...caret); } catch { /* a field without a caret */ }
     }
   }
-  function show(parts, keeps = (field) => !fresh(field)) {
+  const shown = new Map([...document.querySelectorAll("[data-part]")].map((part) => [part.id, part.innerHTML]));  // part -> its HTML as it came
+  const normal = (html) => { const holder = document.createElement("template"); holder.innerHTML = html; return holder.innerHTML; };
+  const asks = () => by("ask") && question(by("ask"));
+  function show(parts, keeps = (field) => !fresh(field), reply = false) {
+    const ask = by("ask"), before = asks(), height = ask?.offsetHeight, focus = document.activeElement;
     for (const [id, html] of Object.entries(parts)) {
-      const part = by(id);
+      const part = by(id), wanted = normal(html);
       if (!part) return reload();
+      if (shown.get(id) === wanted && !(reply && fields(part).some((field) => !fresh(field)))) continue;  // a button under a finger stays
+      shown.set(id, wanted);
       put(part, html, keeps);
+    }
+    if (ask) {
+      const waits = document.querySelector("[data-waits]");
+      ask.style.minHeight = waits ? Math.max(height, parseFloat(ask.style.minHeight) || 0) + "px" : "";  // what stands below does not jump
+      const now = document.activeElement, lost = now === document.body && focus !== now;
+      const heading = (lost || (asks() !== before && (now === document.body || ask.contains(now)))) && ask.querySelector("h2, p");
+      if (heading) { heading.tabIndex = -1; heading.focus({ preventScroll: true }); heading.scrollIntoView({ block: "nearest" }); }
     }
     ready();
   }
@@ -54,19 +67,25 @@
       element.dataset.until = Date.now() + 1000 * element.dataset.left;
       element.removeAttribute("data-left");
     }
+    for (const element of document.querySelectorAll("[data-since]")) {
+      element.dataset.from = Date.now() - 1000 * element.dataset.since;
+      element.removeAttribute("data-since");
+    }
     const go = document.querySelector("[data-go]");  // a match begins, or another tab has gone on; an open form goes on by itself
     if (go && !document.querySelector("[data-sending]")) location.replace(go.dataset.go);
     const title = document.querySelector("[data-title]");
     if (title) document.title = title.dataset.title;
   }
+  const lasting = (time) => time >= 120 ? phrase("minutes", Math.floor(time / 60)) : phrase(time === 1 ? "second" : "seconds", time);
   setInterval(() => {
     for (const element of document.querySelectorAll("[data-until]")) {
       const left = Math.max(0, Math.round((element.dataset.until - Date.now()) / 1000));
-      element.textContent = left >= 120 ? phrase("minutes", Math.floor(left / 60)) : phrase(left === 1 ? "second" : "seconds", left);
+      element.textContent = lasting(left);
       element.parentElement.classList.toggle("bad", left <= 10);
     }
+    for (const element of document.querySelectorAll("[data-from]")) element.textContent = lasting(Math.max(0, Math.round((Date.now() - element.dataset.from) / 1000)));
   }, 1000);
-  document.addEventListener("toggle", (event) => { event.target.dataset.touched = ""; }, true);
+  document.addEventListener("click", (event) => { const fold = event.target.closest?.("summary")?.parentElement; if (fold) fold.dataset.touched = ""; }, true);
 
   function isOld(at) {  // whether the page shows something newer already
     if (at && Number(at) < Number(main.dataset.at)) return true;
@@ -85,8 +104,8 @@
     if (live) live.dataset.seen = page.querySelector("main").dataset.seen || "";
     const newParts = [...page.querySelectorAll("[data-part]")];
     if (!newParts.length || newParts.some((element) => !by(element.id))) put(main, page.querySelector("main").innerHTML, keeps);
-    else for (const element of newParts) if (by(element.id).innerHTML !== element.innerHTML) parts[element.id] = element.innerHTML;
-    show(parts, keeps);
+    else for (const element of newParts) parts[element.id] = element.innerHTML;
+    show(parts, keeps, true);
   }
 
   // ---- forms
@@ -204,7 +223,13 @@
       JSON.stringify([form.dataset.keep, Object.fromEntries(fields(form).map((element) => [fieldKey(element), value(element)]))])));
   } catch { /* a browser without storage */ }
 
-  // ---- news, as it happens
+  // ---- news, as it happens; while a button is held down it waits, so that the button is still there when it is let go
+  let held = null;
+  addEventListener("pointerdown", () => { held ??= []; }, true);
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => {
+    const news = held || []; held = null;
+    for (const use of news) use();
+  }), true);
   const live = document.querySelector("[data-live]");
   const PLACES = 4;  // a browser has six connections to a server, and forms need one: four pages have a stream, further ones poll
   let source, lastNews, wait = 500, later, hasPlace = !navigator.locks;
@@ -228,8 +253,8 @@
     source.addEventListener("open", alive);
     source.addEventListener("ping", alive);
     source.addEventListener("parts", (event) => { alive();
-      const news = JSON.parse(event.data);
-      if (!isOld(news.at)) { live.dataset.seen = event.lastEventId; show(news.parts); }
+      const news = JSON.parse(event.data), use = () => { if (!isOld(news.at)) { live.dataset.seen = event.lastEventId; show(news.parts); } };
+      if (held) held.push(use); else use();
     });
     source.onerror = () => {
       setTimeout(() => { if (source.readyState !== 1) by("lost").hidden = false; }, 1500);

@@ -18,7 +18,7 @@ class RoundRecord:
 class CostSharingPage(FamilyPage):
     """The boards of cost sharing."""
 
-    needed: ClassVar = ("round", "airlines", *(f"round {place}" for place in range(1, 100)))
+    needed: ClassVar = ("round", "airlines", "now")
 
     def closing(self, scene: Scene, game: Any, state: Any) -> str:
         """Whether all agreed, who pays what of the fee, and what that was worth."""
@@ -32,13 +32,19 @@ class CostSharingPage(FamilyPage):
         return f"<p><strong>All agreed.</strong> Each has 1 point, whatever it pays of the fee:</p>{items(shares)}"
 
     def board(self, scene: Scene) -> Parts:
-        """The airlines, then one part per round, the newest first."""
+        """The proposals of this round, the airlines, and the earlier rounds, the newest first."""
         rounds, limit = rounds_of(scene), scene.view.rules.rounds
-        parts = {f"round {place}": "" for place in range(limit, 0, -1)}
-        for place, round_ in enumerate(rounds, 1):
-            parts[f"round {place}"] = _round(scene, round_, place, place >= len(rounds) - 1)
-        head = f"<h2>Round {min(scene.view.round, limit)} of at most {limit}</h2>"
-        return {"round": head, "airlines": _airlines(scene), **parts}
+        now = rounds[-1] if rounds and not scene.over and len(rounds[-1].votes) < len(scene.players) else None
+        earlier = rounds[: -1 if now else None]
+        folded = [
+            _round(scene, round_, place, place == len(earlier)) for place, round_ in reversed([*enumerate(earlier, 1)])
+        ]
+        return {
+            "round": f"<h2>Round {min(scene.view.round, limit)} of at most {limit}</h2>",
+            "airlines": _airlines(scene),
+            "now": _votes(scene, now, [airline.name for airline in scene.view.rules.airlines]) if now else "",
+            "earlier": "".join(folded),
+        }
 
 
 page = CostSharingPage()
@@ -89,7 +95,7 @@ def _votes(scene: Scene, round_: RoundRecord, airlines: Sequence[str]) -> str:
     unreadable = [scene.who(voter) for voter, ballot in round_.votes.items() if ballot is None]
     note = f"<p>No vote that could be read: {', '.join(unreadable)}</p>" if unreadable else ""
     head = ["Proposal of", *(f"{text(name)} pays" for name in airlines), *(["Votes for it"] if voted else [])]
-    return table("The same in numbers" + (", and the votes" if voted else ""), head, rows) + note
+    return table("The proposals" + (", and the votes for them" if voted else ""), head, rows) + note
 
 
 def _agreement(scene: Scene, round_: RoundRecord) -> str:

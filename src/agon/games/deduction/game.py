@@ -194,6 +194,11 @@ class Deduction(Game[State]):
     # --- both games share these
 
     @cached_property
+    def asides(self) -> str:
+        """The interviews, if they are on."""
+        return "interviews" if self.interviews else ""
+
+    @cached_property
     def roles(self) -> tuple[str, ...]:
         """Each seat's true role."""
         return tuple(self.sides[seat != self.spy] for seat in range(self.seats))

@@ -1,12 +1,14 @@
 """The page of games of clues (Chameleon, Undercover): one's role and word, the clues, and who was accused."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from agon.games.base import Event, Observation
+from agon.games.deduction.game import holds, plain
 from agon.games.html import items, label, table, text
-from agon.games.pages import FamilyPage, Parts, Scene, final_points, happened
+from agon.games.inputs import Button, Entered, InvalidEntry, Thing, text_fields
+from agon.games.pages import FamilyPage, Parts, Scene, final_points, happened, ranks
 
 SIDES = {
     "chameleon": "the chameleon",
@@ -22,6 +24,10 @@ ENDS = {
     "guessed": "{} was found out, but guessed the word.",
 }
 """Outcome -> how the match ended; {} is the spy."""
+ASIDES = " Sometimes you are asked what you think of the game; nobody else sees these answers, and they change nothing."
+"""The sentence of the prompts about interviews."""
+ANYWAY = "Send it all the same"
+"""The button for a clue that breaks the rules."""
 ROLES = {"chameleon": "the chameleon", "non-chameleon": "not the chameleon: you know the word"}
 
 
@@ -42,7 +48,38 @@ class CluesPage(FamilyPage):
             word = _first_event(game.observe(state, seat).past, "word")
             had = "did not know the word" if word is None else f"had the word <strong>{text(word.value)}</strong>"
             lines.append(f"{scene.who(seat)} was {text(SIDES.get(game.roles[seat], game.roles[seat]))} and {had}.")
-        return f"<p><strong>{ENDS[state.outcome].format(spy)}</strong></p>{items(lines)}<h3>Points</h3>{final_points(scene)}"
+        votes = [(seat, _first_event(game.observe(state, seat).past, "vote")) for seat in scene.order]
+        rows = [
+            [scene.who(seat), scene.done(None) if vote is None or vote.value is None else scene.called(vote.value)]
+            for seat, vote in votes
+        ]
+        ballots = table("Votes, now that they are no secret any more", ["Player", "Voted for"], rows)
+        end = f"<p><strong>{ENDS[state.outcome].format(spy)}</strong></p>{ranks(scene)}"
+        return f"{end}{items(lines)}{ballots}<h3>Points</h3>{final_points(scene)}"
+
+    def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
+        """Nobody reads about interviews that are not held."""
+        return {} if game.asides else {ASIDES: ""}
+
+    def form(self, scene: Scene, entered: Entered) -> Sequence[Thing] | None:
+        """A clue that breaks the rules is sent only after a warning."""
+        view = scene.view
+        if view.phase != "clue":
+            return None
+        part = text_fields(view.legal, "answer", "Your clue", entered)
+        fault = clue_fault(view, str(entered.get("answer") or ""))
+
+        def send() -> list[Any]:
+            words = part.read()
+            if fault:
+                raise InvalidEntry(f"{fault} Write another clue, or press “{ANYWAY}”.")
+            return [words]
+
+        warning: list[Thing] = [
+            f'<p class="bad" role="status">{fault}</p>',
+            Button(ANYWAY, lambda: [part.read()], main=False),
+        ]
+        return [*part.things, Button("Send", send), *(warning if fault else [])]
 
     def latest(self, event: Event, names: Sequence[str]) -> str:
         """Accusations are shown, too."""
@@ -60,6 +97,16 @@ class CluesPage(FamilyPage):
 
 
 page = CluesPage()
+
+
+def clue_fault(view: Observation, clue: str) -> str:
+    """The rule of the game that a clue breaks, as HTML; empty if it breaks none."""
+    word = _first_event(view.past, "word")
+    if word and holds(clue, str(word.value)):
+        return "This clue has your secret word in it: it gives the word away to everybody, and the rules forbid it."
+    if plain(clue) in {plain(str(event.value)) for event in view.past if event.phase == "clue" and event.value}:
+        return "This clue was given before, and the rules forbid to repeat one."
+    return ""
 
 
 def _first_event(past: Sequence[Event], phase: str) -> Event | None:

@@ -1,6 +1,6 @@
 """The page of normal-form games: the payoff table from one's own side, and actions and points, round by round."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, product
 from math import prod
@@ -31,6 +31,10 @@ class MatrixPage(FamilyPage):
         "payoffs": "the payoff table, from one's own side",
         "chart": "a picture of the points so far",
     }
+
+    def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
+        """Nobody who sees the number of rounds reads that it is not told."""
+        return {" You are not told how many rounds there are.": ""} if aids is None or "rounds" in aids else {}
 
     def board(self, scene: Scene) -> Parts:
         """The payoff table, and the history with its points."""

@@ -1,12 +1,15 @@
 """The page of the public good: the pool and everybody's remaining points, round by round, and what they would be worth."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
+from agon.games.base import Observation
 from agon.games.html import items, lines, number, table
 from agon.games.matrix.page import rounds_played
 from agon.games.pages import FamilyPage, Parts, Scene
 from agon.games.public_goods.game import PublicGoods
+from agon.games.spaces import Number, Space
 
 Rounds = Sequence[Sequence[Any]]
 """Each seat's contribution, by round."""
@@ -20,6 +23,15 @@ class PublicGoodsPage(FamilyPage):
         "purse": "what is left, what is in the pool, and what the pool is worth",
         "chart": "a picture of what each would have if it ended then",
     }
+
+    def playable(self, view: Observation) -> Space:
+        """Points that are left, because a larger contribution is cut; all legal ones where the budget is not enforced."""
+        game: PublicGoods = view.rules
+        legal = view.legal
+        if game.semantics != "strict" or not isinstance(legal, Number):
+            return super().playable(view)
+        points_left = remaining(game, Scene(view).rounds(), view.seat)
+        return replace(legal, high=points_left - points_left % legal.step)
 
     def board(self, scene: Scene) -> Parts:
         """The pool, and everybody's contributions."""

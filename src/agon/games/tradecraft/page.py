@@ -1,15 +1,18 @@
 """The page of TradeCraft for people: hands, the player's target and the way to it, proposals, trades and crafts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import partial
+from math import ceil
 from typing import Any, ClassVar
 
 import pandas as pd
 
 from agon.games.base import Event, Observation
 from agon.games.html import count, items, join_words, table, text
-from agon.games.inputs import Entered, LineField, Thing
+from agon.games.inputs import Button, Entered, Group, LineField, Thing
 from agon.games.pages import FamilyPage, Parts, Scene
-from agon.games.tradecraft.amounts import amount_of, covers, format_hand, hand_from_json, shortage
+from agon.games.tradecraft.amounts import amount_of, covers, floor_hand, format_hand, hand_from_json, shortage
 from agon.games.tradecraft.game import Facts, history, item_info, table_view
 from agon.games.tradecraft.inputs import decision, goods, inputs_text, item_html, item_name, proposal, workshop
 from agon.games.tradecraft.planner.search import Impossible, Plan, plan
@@ -41,6 +44,21 @@ class TradeCraftPage(FamilyPage):
         "look up": "what makes an item and what it is used in, without a call",
         "amounts": "in the workshop, ingredients that fit are filled in",
     }
+
+    def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
+        """People have no tools."""
+        looks = aids is None or "look up" in aids
+        return {
+            " A side may be empty: {} is nothing.": " A side may be empty.",
+            "item_info says how many smelts": f"{'“Look up an item”' if looks else 'The form'} says how many smelts",
+            "the tools tell you what is right": "the page tells you what is right",
+        }
+
+    def hopeless(self, game: Any) -> tuple[int, ...]:
+        """The seats whose target cannot be made of all that all hold. A search that is not finished shows nothing."""
+        hands = union([floor_hand(hand) for hand in game.hands])
+        answers = [plan(game.ruleset, hands, target, NODES) for target in game.targets]
+        return tuple(seat for seat, answer in enumerate(answers) if isinstance(answer, Impossible))
 
     def board(self, scene: Scene) -> Parts:
         """Turn and target, hands, the way to the target, what happened."""
@@ -91,12 +109,20 @@ class TradeCraftPage(FamilyPage):
         return FORMS[scene.view.phase](scene, entered)
 
     def ask(self, scene: Scene, entered: Entered) -> Sequence[Thing]:
-        """A box in which a player can look up any item of the rules."""
+        """A box in which a player can look up any item of the rules, and a button for each item on the table."""
         if not scene.given("look up"):
             return ()
-        name = str(entered.get("item") or "").strip()
-        answer = f'<div role="status">{about_item(scene.view.rules, name)}</div>' if name else ""
-        return LineField(key="item", label="Look up an item (then Enter)"), answer
+        facts, name = scene.view.rules, str(entered.get("item") or "").strip()
+        answer = f'<div role="status">{about_item(facts, name)}</div>' if name else ""
+        on_table = sorted({*_target(scene), *(item for hand in _hands_in_view(scene).values() for item in hand)})
+        names = [item_name(item) for item in sorted(facts.reachable)]
+        return (
+            LineField(key="item", label="Look up an item", press="look up", suggestions=names),
+            Button("Look it up", lambda: dict(entered), main=False, key="look up"),
+            answer,
+            "<p>Or one that is on the table or that you need:</p>",
+            Group([Button(item_name(item), partial(dict, item=item), main=False) for item in on_table], "chips"),
+        )
 
     def from_rows(self, turns: pd.DataFrame, before: int | None) -> str:
         """All offers of the finished turns, and the hands after them."""
@@ -181,11 +207,12 @@ def _way(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, Any]],
     answer, heading = plan(ruleset, hand, target, NODES), "Your own hand is enough. One way, the shortest:"
     gives: list[str] = []
     if not isinstance(answer, Plan):
-        answer = plan(ruleset, union(list(hands.values())), target, NODES)
+        others = [floor_hand(held) for player, held in hands.items() if player != scene.players[scene.own]]
+        answer = plan(ruleset, union([hand, *others]), target, NODES)
         heading = "Your own hand is not enough. One way, the shortest, if others give you what it takes:"
         if isinstance(answer, Plan):
             gives = [
-                f"get {amount} {item_html(item)}{_from(scene, hands, item)}"
+                f"get {ceil(amount)} {item_html(item)}{_from(scene, hands, item)}"
                 for item, amount in shortage(hand, answer.uses).items()
             ]
     if isinstance(answer, Plan):
@@ -265,10 +292,11 @@ def _craft(ruleset: Ruleset, call: Mapping[str, Any]) -> str:
 
 def about_item(facts: Facts, name: str) -> str:
     """What makes an item, what it is used in and what it is worth as fuel, as HTML; looking it up is no action."""
-    info = item_info(facts, name.replace(" ", "_") if name not in facts.reachable else name)
+    part = name.strip().lower().replace(" ", "_")
+    info = item_info(facts, name if name in facts.reachable else part)
     if isinstance(info, Refusal):
-        part = name.strip().lower().replace(" ", "_")
-        near = [item for item in sorted(facts.reachable) if part and part in item.lower()]
+        known = sorted(facts.reachable)
+        near = [item for item in known if part and part in item.lower()] or get_close_matches(part, known)
         hint = f" Did you mean: {text(', '.join(map(item_name, near[:SHOWN])))}?" if near else ""
         return f"<p>{text(info.text[:1].upper() + info.text[1:])}.{hint}</p>"
     ways = [facts.ruleset.recipe(way["recipe"]) for way in info["made_by"][:SHOWN]]
