@@ -2,6 +2,7 @@
 
 import nbformat
 import pytest
+from links import Page
 from nbclient import NotebookClient
 from project import Project
 
@@ -19,6 +20,7 @@ import pandas as pd
 write_table(pd.DataFrame({"n": [n]}), ROOT / out / f"tables/of_{n}.csv")
 """
 SAMPLE = "tests/smoke/pocket.parquet"
+LINKS = "[Source](../notebooks/mine.ipynb#x), [Nowhere](nowhere.html) and [Others](https://example.org/a.html)."
 
 
 def files(folder):
@@ -41,6 +43,7 @@ def project(tmp_path_factory):
     copy = Project(tmp_path_factory.mktemp("runs") / "project")
     cells = [nbformat.v4.new_code_cell('n = 1\nout = "smoke"'), nbformat.v4.new_code_cell(WRITES)]
     cells[0].metadata["tags"] = ["parameters"]
+    cells.append(nbformat.v4.new_markdown_cell(LINKS))
     nbformat.write(nbformat.v4.new_notebook(cells=cells), copy.folder / "notebooks/mine.ipynb")
     run = copy.run("notebook", "mine")
     assert (run.returncode, run.stdout) == (0, "reports/mine.html\n"), run
@@ -69,6 +72,18 @@ def test_a_run_has_a_name_and_overwrites_nothing(project):
     assert failed.returncode == 1 and "see runs/a-run.mine.failed.ipynb" in failed.stderr, failed
     (folder.parent / "a-run.mine.failed.ipynb").unlink()
     assert files(folder) == before, "a run that fails leaves what was there"
+
+
+def test_a_run_s_page_links_to_what_is_there(project):
+    made = project.run("notebook", "mine", "n=4", "--run=links").stdout.strip()
+    page = Page(project.folder / made)
+    assert {link for link in page.links if not link.startswith("#")} == {
+        "mine.ipynb",
+        "../results/notebooks/mine",
+        "../../../notebooks/mine.ipynb#x",
+        "https://example.org/a.html",
+    }
+    assert "Nowhere and" in (project.folder / made).read_text()
 
 
 def test_a_kernel_that_is_killed_is_told_with_its_notebook(project):

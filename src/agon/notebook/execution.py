@@ -2,13 +2,16 @@
 
 import ast
 import logging
+import os
 import re
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import nbformat
 import papermill
@@ -21,10 +24,12 @@ from traitlets.config import Config
 from agon.conf import names, settings_of, suggest
 from agon.errors import AgonError
 from agon.notebook.page import page, settle, title
-from agon.paths import ROOT, display_path, input_files, input_path
+from agon.paths import ROOT, SHIPPED, display_path, input_files, input_path, input_places
 
 RUNS = "runs"
 """The folder of runs, each in a folder of its name."""
+LINK = re.compile(r'<a\b([^>]*?)href="(?!#|//|[a-z][\w+.-]*:)([^"#?]+)([^"]*)"([^>]*)>(.*?)</a>', re.DOTALL)
+"""A link to a file, in five parts: the file's address is the second, the text the last."""
 PARTS = ("figures", "replication", "tables")
 """The folders of a notebook's results."""
 
@@ -174,6 +179,8 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
     figures = ROOT / out / "figures" if out else None
     guides = _report().get("guides", ()) if folder == ROOT else ()
     made = page(executed, title(executed) or name, _links(name, out, folder), figures, guides)
+    if not folder == ROOT == SHIPPED:
+        made = LINK.sub(lambda found: _linked(found, target.parent), made)
     target.with_suffix(".html").write_text(made, encoding="utf-8")
     failed.unlink()
     return target
@@ -182,7 +189,7 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
 def _links(name: str, out: str, folder: Path) -> dict[str, str]:
     """Text -> target of a page's links: the front page, the pages before and after it there, the notebook, and its outputs."""
     links = {}
-    if folder == ROOT:
+    if folder == ROOT and (ROOT / "notebooks/report.ipynb").is_file():
         links["all findings"] = "index.html"
         order = list(_report().get("notebooks", ()))
         place = order.index(name) if name in order else len(order)
@@ -190,6 +197,17 @@ def _links(name: str, out: str, folder: Path) -> dict[str, str]:
             links |= {f"{word}: {each.replace('_', ' ')}": f"{each}.html" for each in neighbours}
     links["this page as a notebook"] = f"{name}.ipynb"
     return links | ({"its tables and figures": f"../{_path_below(out, folder)}/"} if out else {})
+
+
+def _linked(found: re.Match[str], reports: Path) -> str:
+    """A link as it leads on from a page in `reports`: to that file, to the project's or agon's own; else only its text."""
+    before, address, place_in_page, after, text = found.groups()
+    name = os.path.normpath(Path("reports", unquote(unescape(address))))
+    places = [reports.parent / name, *input_places(name)]
+    there = next((place for place in places if place.exists()), None)
+    if there is None:
+        return text
+    return f'<a{before}href="{quote(os.path.relpath(there, reports))}{place_in_page}"{after}>{text}</a>'
 
 
 def _report() -> dict[str, Any]:

@@ -55,7 +55,8 @@ def _marked(notebook: Any) -> Any:
             cell.metadata["agon_setup"] = True
     for before, output in itertools.pairwise(output for cell in cells for output in cell.get("outputs", [])):
         alt = output.get("metadata", {}).get("image/png", {}).get("alt")
-        output.metadata["agon_told"] = bool(alt) and f"**{alt}.**" == before.get("data", {}).get("text/markdown")
+        if alt:
+            output.metadata["agon_told"] = f"**{alt}.**" == before.get("data", {}).get("text/markdown")
     return copy
 
 
