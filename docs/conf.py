@@ -128,8 +128,8 @@ def shown(output: dict) -> str:
 
 
 def local(text: str) -> str:
-    """Links of an output to a guide are links to its page."""
-    return re.sub(r'(href="\.\./docs/[^"#]*)\.md', r"\1.html", text)
+    """Links of an output, and of the data of a page, to a guide are links to its page."""
+    return re.sub(r'("\.\./docs/[^"#]*)\.md', r"\1.html", text)
 
 
 def from_notebook(source: str) -> str:
@@ -231,6 +231,8 @@ def copy(app: "Sphinx", failed: Exception | None) -> None:
         if path.suffix != ".html" or app.env.path2doc(f"{path.with_suffix('.ipynb')}") not in app.env.found_docs:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
+            if path.name.startswith("explore_"):
+                target.write_text(local(path.read_text(encoding="utf-8")), encoding="utf-8")
     head = '<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
     folders = {above for path in files for above in (out / path.relative_to(ROOT)).parents if above.is_relative_to(out)}
     for folder in sorted(folders - {out, out / "reports"}):

@@ -5,7 +5,7 @@ import re
 import runpy
 
 import pytest
-from links import Page, dead
+from links import WIDTHS, Page, dead, widths
 
 from agon import ROOT
 
@@ -82,19 +82,6 @@ def test_the_site_asks_no_other_server_for_anything():
     asked = re.compile(r"""<(?:script|img|link|iframe)\b[^>]*\b(?:src|href)=["'](?:https?:)?//""")
     for path in SITE.rglob("*.html"):
         assert not asked.search(path.read_text(encoding="utf-8")), path
-
-
-WIDTHS = (320, 390, 768, 1024, 1100, 1280, 1366, 1440, 1600, 1720, 1920)
-"""Pixels: phones, tablets, and the usual screens."""
-
-
-def widths(page):
-    """How much wider than the window the page is, at each width."""
-    wider = {}
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        wider[width] = page.evaluate("document.documentElement.scrollWidth") - width
-    return wider
 
 
 @pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no site yet: make site")
