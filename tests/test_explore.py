@@ -443,7 +443,7 @@ def test_a_cell_has_an_address(visit):
     assert len(set(parts)) == len(parts)
 
     def shown(page):
-        return page.inner_text("[role=status]"), page.locator("table.rows tbody tr").count()
+        return page.inner_text("[role=status]"), page.locator("td[data-label=link] a").count()
 
     address = quote("/".join(map(str, parts[-1])), safe="")
     assert visit(REPORTS / "explore_cells.html", shown, f"#cell={address}") == (f"1 of {len(parts):,} printed cells", 1)

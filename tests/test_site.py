@@ -93,3 +93,19 @@ def test_no_page_of_the_site_scrolls_sideways(name, visit):
 @pytest.mark.skipif(not (ROOT / "reports/index.html").exists(), reason="no reports yet: make repro")
 def test_the_front_page_scrolls_nowhere_sideways(visit):
     assert visit(ROOT / "reports/index.html", widths) == dict.fromkeys(WIDTHS, 0)
+
+
+def test_a_search_ranks_guides_and_findings_before_modules(tmp_path, visit):
+    found = [
+        "docs/reference/agon/agon",
+        "CHANGES",
+        "docs/why",
+        "reports/magic_findings",
+        "docs/all-changes",
+        "docs/how-to/export",
+    ]
+    code = (ROOT / "docs" / CONF["html_search_scorer"]).read_text(encoding="utf-8")
+    (tmp_path / "page.html").write_text("<!DOCTYPE html>")
+    asked = f"pages => {{ {code} return pages.map(page => Scorer.score([page, 't', '', null, 5, '', '']) > 5) }}"
+    first = visit(tmp_path / "page.html", lambda page: page.evaluate(asked, found))
+    assert first == [False, False, True, True, False, True]
