@@ -55,7 +55,8 @@ exclude_patterns = [
     "reports/*.failed.ipynb",
 ]
 html_theme, html_title = "furo", "agon"
-html_static_path, html_css_files, html_search_scorer = ["theme"], ["site.css"], "theme/search.js"
+html_static_path, html_css_files = ["theme"], ["site.css"]
+html_search_scorer = str(ROOT / "docs/theme/search.js")
 html_copy_source = html_show_sphinx = False
 html_theme_options = {"top_of_page_buttons": []}
 myst_enable_extensions = ["attrs_inline"]

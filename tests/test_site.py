@@ -3,6 +3,7 @@
 import json
 import re
 import runpy
+from pathlib import Path
 
 import pytest
 from links import WIDTHS, Page, dead, widths
@@ -104,7 +105,7 @@ def test_a_search_ranks_guides_and_findings_before_modules(tmp_path, visit):
         "docs/all-changes",
         "docs/how-to/export",
     ]
-    code = (ROOT / "docs" / CONF["html_search_scorer"]).read_text(encoding="utf-8")
+    code = Path(CONF["html_search_scorer"]).read_text(encoding="utf-8")
     (tmp_path / "page.html").write_text("<!DOCTYPE html>")
     asked = f"pages => {{ {code} return pages.map(page => Scorer.score([page, 't', '', null, 5, '', '']) > 5) }}"
     first = visit(tmp_path / "page.html", lambda page: page.evaluate(asked, found))
