@@ -56,6 +56,7 @@ exclude_patterns = [
 ]
 html_theme, html_title = "furo", "agon"
 html_static_path, html_css_files = ["theme"], ["site.css"]
+html_search_scorer = str(ROOT / "docs/theme/search.js")
 html_copy_source = html_show_sphinx = False
 html_theme_options = {"top_of_page_buttons": []}
 myst_enable_extensions = ["attrs_inline"]
@@ -127,8 +128,8 @@ def shown(output: dict) -> str:
 
 
 def local(text: str) -> str:
-    """Links of an output to a guide are links to its page."""
-    return re.sub(r'(href="\.\./docs/[^"#]*)\.md', r"\1.html", text)
+    """Links of an output, and of the data of a page, to a guide are links to its page."""
+    return re.sub(r'("\.\./docs/[^"#]*)\.md', r"\1.html", text)
 
 
 def from_notebook(source: str) -> str:
@@ -244,6 +245,8 @@ def copy(app: "Sphinx", failed: Exception | None) -> None:
                 target.write_text(refresh(f"../docs/{path.name}", path.stem), encoding="utf-8")
             else:
                 shutil.copyfile(path, target)
+            if path.name.startswith("explore_"):
+                target.write_text(local(path.read_text(encoding="utf-8")), encoding="utf-8")
     folders = {above for path in files for above in (out / path.relative_to(ROOT)).parents if above.is_relative_to(out)}
     for folder in sorted(folders - {out, out / "reports"}):
         names = [f"{each.name}{'/index.html' * each.is_dir()}" for each in sorted(folder.iterdir())]

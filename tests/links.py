@@ -45,3 +45,16 @@ def dead(pages, root):
             if not target.is_relative_to(root) or not target.exists() or lost:
                 found.append(f"{path.relative_to(root)}: {link}")
     return sorted(found)
+
+
+WIDTHS = (320, 390, 768, 1024, 1100, 1280, 1366, 1440, 1600, 1720, 1920)
+"""Pixels: phones, tablets, and the usual screens."""
+
+
+def widths(page):
+    """How much wider than the window the page is, at each width."""
+    wider = {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        wider[width] = page.evaluate("document.documentElement.scrollWidth") - width
+    return wider

@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 import pandas as pd
 import pytest
+from links import WIDTHS, widths
 
 from agon import ROOT, AgonError
 from agon.figures.stepper import match_data
@@ -55,6 +56,8 @@ def statements(**columns):
         signs={"holds": ["holds", "+"], "fails": ["fails", "-"]},
         key={"name": "statement", "column": "claim"},
         cards={"head": "claim", "sign": "verdict", "line": [], "details": {"verdict": "It"}},
+        saved={"claim": "what is said"},
+        sorts={"verdict": "by its letters"},
     )
 
 
@@ -100,7 +103,7 @@ def test_hostile_players_of_a_match_stay_text(tmp_path, visit):
     turns, games = read(path), read_games(path)
     courses = matrix.courses(turns, games).head(3).assign(model=HOSTILE, agent=HOSTILE, family=HOSTILE)
     data = {"columns": explore.packed(courses), "rules": matrix.rules(games), "filters": {"model": HOSTILE}}
-    data |= {"key": {"name": "match", "column": "match"}}
+    data |= {"key": {"name": "match", "column": "match"}, "saved": {"match": HOSTILE}, "sorts": {"points": HOSTILE}}
     told, pictures = opened(tmp_path, visit, data, [matrix.MATCHES])
     assert told.count(HOSTILE) >= 9 and pictures == 0
 
@@ -141,8 +144,7 @@ def test_no_script_runs_but_the_pages_own(tmp_path, visit):
 
 def test_words_filters_and_keys_find_a_row(tmp_path, visit):
     def searched(page):
-        page.keyboard.press("Tab")  # the link home
-        page.keyboard.press("Tab")
+        page.get_by_label("Search for words").focus()
         page.keyboard.type("once cooperate")
         first = page.inner_text("[role=status]"), page.locator("details[open] summary").all_inner_texts()
         page.keyboard.press("Tab")
@@ -179,8 +181,9 @@ def test_a_statement_has_an_address_and_back_undoes_a_choice(tmp_path, visit):
 
 
 def test_a_table_is_sorted_and_saved(tmp_path, visit):
-    table = pd.DataFrame({"name": ["b, c", "a", None], "size": [10, 9, 2.5]})
+    table = pd.DataFrame({"name": ["b, c", "a", None], "size": [10, 9, 2.5], "own": [1, 2, 3]})
     settings = {"noun": "row", "nouns": "rows", "search": ["name"], "filters": {}, "signs": {}, "marked": {}}
+    settings |= {"saved": {"name": "what it is called", "size": "metres"}}
     data, scripts = explore.browser(
         columns=explore.packed(table), table={"name": "Name", "size": "Size"}, numbers=["size"], **settings
     )
@@ -192,12 +195,42 @@ def test_a_table_is_sorted_and_saved(tmp_path, visit):
             orders.append(page.locator("tbody td:first-child").all_inner_texts())
         with page.expect_download() as download:
             page.get_by_role("button", name="Save these rows").click()
-        return orders, Path(download.value.path()).read_text()
+        page.get_by_text("What the columns of the saved file mean").click()
+        return orders, Path(download.value.path()).read_text(), page.locator(".notes dd").all_inner_texts()
 
     (tmp_path / "page.html").write_text(explore.page("T", [], {}, data, scripts), encoding="utf-8")
-    orders, saved = visit(tmp_path / "page.html", sorted_and_saved)
+    orders, saved, meanings = visit(tmp_path / "page.html", sorted_and_saved)
     assert orders == [["not given", "a", "b, c"], ["b, c", "a", "not given"]]
-    assert saved == 'name,size\n"b, c",10\na,9\n,2.5\n'
+    assert saved == 'name,size\n"b, c",10\na,9\n,2.5\n' and meanings == ["what it is called", "metres"]
+
+
+def test_cards_are_put_in_order_and_back(tmp_path, visit):
+    def put(page):
+        page.get_by_label("Order").select_option("verdict")
+        shown = page.locator("details:has(.sign) summary").all_inner_texts(), page.url.partition("#")[2]
+        page.go_back()
+        page.wait_for_function("!location.hash")
+        return *shown, page.get_by_label("Order").input_value()
+
+    shown, address, before = visit(written(tmp_path), put)
+    assert [each.split(":")[0] for each in shown] == ["- fails", "+ holds"] and (address, before) == (
+        "sort=verdict",
+        "",
+    )
+
+
+def test_the_bar_searches_all_statements(tmp_path, visit):
+    def searched(page):
+        page.get_by_label("Search all statements").fill("a & b")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        here = page.locator("nav a[aria-current]").all_inner_texts(), page.get_by_label("Search all statements").count()
+        return page.url.rpartition("/")[2], *here
+
+    written(tmp_path).rename(tmp_path / "explore_claims.html")
+    written(tmp_path)
+    found = visit(tmp_path / "page.html", searched)
+    assert found == ("explore_claims.html#q=a%20%26%20b", ["statements"], 0)
 
 
 def test_what_finds_nothing_says_so(tmp_path, visit):
@@ -216,12 +249,31 @@ class TestEveryExplorer:
     def test_weighs_less_than_three_megabytes(self, path):
         assert path.stat().st_size < 3e6
 
-    def test_fits_a_phone(self, path, visit):
+    def test_scrolls_nowhere_sideways(self, path, visit):
         def measured(page):
             page.wait_for_selector("main [role=status]")
-            return page.evaluate("document.documentElement.scrollWidth")
+            return widths(page)
 
-        assert visit(path, measured, viewport={"width": 390, "height": 800}, color_scheme="dark") <= 390
+        assert visit(path, measured, color_scheme="dark") == dict.fromkeys(WIDTHS, 0)
+
+    def test_has_no_serious_fault_that_axe_finds(self, path, visit):
+        axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+
+        def faults(page):
+            page.wait_for_selector("main [role=status]")
+            found = axe.run(page).response["violations"]
+            return [
+                (each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in {"serious", "critical"}
+            ]
+
+        for scheme in ("light", "dark"):
+            assert visit(path, faults, color_scheme=scheme, bypass_csp=True) == []
+
+    def test_says_what_the_columns_of_a_saved_file_are(self, path):
+        data = data_of(path)
+        assert ("saved" in data) == ("columns" in data)
+        own = [data["key"]["column"]] if "of" in data.get("key", {}) else []
+        assert set(data.get("saved", {})) <= {*data.get("columns", {}), *own} and all(data.get("saved", {}).values())
 
     def test_links_to_files_that_are_there(self, path):
         links = re.findall(r'href="(.*?)"', path.read_text(encoding="utf-8"))
@@ -245,7 +297,7 @@ def test_every_match_is_there():
 def test_points_shown_are_those_recorded(visit):
     def sums(page):
         return page.locator(".match").evaluate_all(
-            "all => all.map(each => [each.querySelector('h3').innerText, ...[4, 5].map(line => "
+            "all => all.map(each => [each.querySelector('h2').innerText, ...[4, 5].map(line => "
             "each.querySelector('.strip .round:last-child').children[line - 1].innerText)])"
         )
 
@@ -382,6 +434,19 @@ def test_links_of_findings_open_their_statement(visit):
     for each in asked:
         [shown] = visit(REPORTS / "explore_claims.html", first, f"#statement={each}")
         assert claim[unquote(each)] in shown
+
+
+@needs_pages
+def test_a_cell_has_an_address(visit):
+    data = data_of(REPORTS / "explore_cells.html")
+    parts = list(zip(*(column(data, name) for name in data["key"]["of"]), strict=True))
+    assert len(set(parts)) == len(parts)
+
+    def shown(page):
+        return page.inner_text("[role=status]"), page.locator("td[data-label=link] a").count()
+
+    address = quote("/".join(map(str, parts[-1])), safe="")
+    assert visit(REPORTS / "explore_cells.html", shown, f"#cell={address}") == (f"1 of {len(parts):,} printed cells", 1)
 
 
 @needs_pages

@@ -98,13 +98,13 @@ def test_an_unequal_end_and_equal_scores():
     ), "of equals the lowest id"
 
 
-def test_a_change_of_mind_is_between_first_and_last_belief():
+def test_a_change_of_belief_is_from_the_first_to_the_last():
     beliefs = [[[None, 0.5], [0.2, None]], [[None, 0.75], [0.9, None]], "words"]
     rows = match("m", *[[("a", 0)]] * 3)
     told = [row | {"detail": json.dumps({"beliefs": each})} for row, each in zip(rows, beliefs, strict=True)]
-    assert chosen("a change of mind", told, match("n", [("a", 0)])) == (
+    assert chosen("recorded beliefs", told, match("n", [("a", 0)])) == (
         "m",
-        "A suspicion changed by 25 percentage points.",
+        "A player's beliefs were recorded; one changed by 25 percentage points.",
     )
 
 

@@ -3,9 +3,10 @@
 import json
 import re
 import runpy
+from pathlib import Path
 
 import pytest
-from links import Page, dead
+from links import WIDTHS, Page, dead, widths
 
 from agon import ROOT
 
@@ -84,19 +85,6 @@ def test_the_site_asks_no_other_server_for_anything():
         assert not asked.search(path.read_text(encoding="utf-8")), path
 
 
-WIDTHS = (320, 390, 768, 1024, 1100, 1280, 1366, 1440, 1600, 1720, 1920)
-"""Pixels: phones, tablets, and the usual screens."""
-
-
-def widths(page):
-    """How much wider than the window the page is, at each width."""
-    wider = {}
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        wider[width] = page.evaluate("document.documentElement.scrollWidth") - width
-    return wider
-
-
 @pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no site yet: make site")
 @pytest.mark.parametrize("name", ["README", "docs/why", "docs/commands", "reports/counterfactual_findings"])
 def test_no_page_of_the_site_scrolls_sideways(name, visit):
@@ -106,3 +94,19 @@ def test_no_page_of_the_site_scrolls_sideways(name, visit):
 @pytest.mark.skipif(not (ROOT / "reports/index.html").exists(), reason="no reports yet: make repro")
 def test_the_front_page_scrolls_nowhere_sideways(visit):
     assert visit(ROOT / "reports/index.html", widths) == dict.fromkeys(WIDTHS, 0)
+
+
+def test_a_search_ranks_guides_and_findings_before_modules(tmp_path, visit):
+    found = [
+        "docs/reference/agon/agon",
+        "CHANGES",
+        "docs/why",
+        "reports/magic_findings",
+        "docs/all-changes",
+        "docs/how-to/export",
+    ]
+    code = Path(CONF["html_search_scorer"]).read_text(encoding="utf-8")
+    (tmp_path / "page.html").write_text("<!DOCTYPE html>")
+    asked = f"pages => {{ {code} return pages.map(page => Scorer.score([page, 't', '', null, 5, '', '']) > 5) }}"
+    first = visit(tmp_path / "page.html", lambda page: page.evaluate(asked, found))
+    assert first == [False, False, True, True, False, True]

@@ -17,9 +17,18 @@ from patience import LONG
 from project import Project
 
 from agon import ROOT
+from agon.turns import read
 
 TUTORIALS = ROOT / "docs/tutorials"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COME = """
+import asyncio
+from pathlib import Path
+from agon_hall.protocol import study
+from agon_hall.rehearsal import play_rehearsal
+asyncio.run(asyncio.wait_for(play_rehearsal(study("table"), Path(".agon/hall"), print), 240))
+"""
+"""Scripts come to a server as people do, until the study is full."""
 NAMED = re.compile(r"# ([\w/.]+\.(?:py|yaml|md))\n")
 
 
@@ -40,7 +49,7 @@ class Reader:
             if line.startswith("cd "):
                 self.folder /= line.removeprefix("cd ")
                 continue
-            self.done(shlex.split(line, comments=True))
+            self.done([sys.executable, "-c", COME] if line == "agon serve" else shlex.split(line, comments=True))
 
     def done(self, command, code=0):
         """Runs a command; gives what it says."""
@@ -152,4 +161,30 @@ def test_your_model_beside_the_papers(reader, tmp_path):
     assert "my-stand-in" in (reader.folder / "conf/model/mine.yaml").read_text()
     page = (reader.folder / "runs/mine/reports/counterfactual_play.html").read_text()
     assert re.search(r"mine.*cooperate \(recorded models", page)
+    assert outside(tmp_path) == before
+
+
+def test_a_game_with_phases(reader, tmp_path):
+    before = outside(tmp_path)
+    for file in reader.follow("a-game-with-phases"):
+        assert (reader.folder / "compared" / file).read_text().count("\n") > 1
+    [points] = pd.read_csv(reader.folder / "compared/pairs.csv").itertuples()
+    said = (TUTORIALS / "a-game-with-phases.md").read_text()
+    assert f"fair {points.first_mean:.4g}, greedy {points.second_mean:.4g}; difference {points.difference:+.4g}" in said
+    assert f"(95 % interval {points.low:+.4g} to {points.high:+.4g})" in said
+    ways = pd.read_csv(reader.folder / "compared/strata.csv").set_index("opponent")
+    assert ways.high["fair"] < 0 < ways.low["greedy"], "greed costs against the one, and pays against the other"
+    turns = read(reader.folder / "transcripts/ultimatum.parquet")
+    assert set(turns.phase[turns.asked]) == {"offer", "answer"} and turns.valid.all()
+    assert outside(tmp_path) == before
+
+
+def test_people_and_models(reader, tmp_path):
+    before = outside(tmp_path)
+    tables = "runs/table/results/notebooks/people_and_models/tables"
+    for file in reader.follow("people-and-models"):
+        assert (reader.folder / tables / file).read_text().count("\n") > 1
+    met = pd.read_csv(reader.folder / tables / "people_and_models.csv").query("metric == 'points'").set_index("who").n
+    assert met.to_dict() == {"people": 2, "zs_constrained@standin": 2}
+    assert (reader.folder / "runs/table/reports/people_and_models.html").exists()
     assert outside(tmp_path) == before

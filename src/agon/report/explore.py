@@ -48,7 +48,7 @@ def page(
     scripts: Sequence[str],
     notes: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
-    """One HTML file: `about` (paragraphs), `links` (text -> target), and `scripts` that show `data`.
+    """One HTML file: the bar of all pages, `about` (paragraphs), `links` (text -> target), and `scripts` that show `data`.
 
     `notes`: summary -> a folded list of names and their meanings.
 

@@ -98,7 +98,7 @@ def inequality(rows: Rows) -> float:
     return max(sums.values()) - min(sums.values())
 
 
-def change_of_mind(rows: Rows) -> float:
+def change_of_belief(rows: Rows) -> float:
     """By how much a seat's belief about one other changed at most, from its first recorded belief to its last."""
     moved, before = 0.0, dict[int, list[float | None]]()
     for row in rows:
@@ -141,10 +141,10 @@ RULES = {
         inequality,
         lambda score: f"At the end {score:.4g} points lie between the highest and the lowest.",
     ),
-    "a change of mind": Rule(
-        "A player's recorded suspicion of another one changed most.",
-        change_of_mind,
-        lambda score: f"A suspicion changed by {100 * score:.2g} percentage points.",
+    "recorded beliefs": Rule(
+        "A player's beliefs about the others were recorded, and one of them changed most.",
+        change_of_belief,
+        lambda score: f"A player's beliefs were recorded; one changed by {100 * score:.2g} percentage points.",
     ),
     "words of a model": Rule(
         "A model's words were recorded, and most of its answers could be read.",

@@ -1,7 +1,8 @@
-// Matches of repeated games of two, one picture each. data: columns (agon.games.matrix.explorer.courses, packed), rules, filters, key.
+// Matches of repeated games of two, one picture each. data: columns (agon.games.matrix.explorer.courses, packed),
+// rules; filters, key, saved and sorts: see templates/explore/base.js.
 const rows = unpacked(data.columns);
 const rules = new Map(data.rules.map((each) => [`${each.name}/${each.variant}`, each]));
-const chosen = {match: ""};
+const chosen = {match: "", sort: ""};
 
 const rule = (row) => rules.get(`${row.game}/${row.variant}`);
 
@@ -71,7 +72,7 @@ function lines(sums) {
 function pictured(row) {
   const sums = sofar(row);
   return el("section", {class: "match"},
-    el("h3", null, `${row.model}, ${row.agent}, against ${against(row)}: ${row.points} to ${row.points_other} points`),
+    el("h2", null, `${row.model}, ${row.agent}, against ${against(row)}: ${row.points} to ${row.points_other} points`),
     el("p", {class: "soft"}, `${row.family}, ${row.variant}, repetition ${row.repetition + 1} (`, link(row, row.match), ")"),
     strip(row, sums), lines(sums));
 }
@@ -109,7 +110,8 @@ function together(found) {
 function show() {
   wanted.value = chosen.match;
   narrowed.update();
-  const found = narrowed.passing();
+  order.value = chosen.sort;
+  const found = ordered(narrowed.passing(), chosen.sort);
   status.textContent = found.length ? `${grouped(found.length)} of ${grouped(rows.length)} matches` : "No match fits. Choose less, or clear all.";
   const games = [...new Set(found.map(rule))];
   key.replaceChildren(...games.length ? [...new Map(games.flatMap((game) => game.options.map((option) => [option, tile(game, String(game.options.indexOf(option)))])))]
@@ -121,14 +123,18 @@ function show() {
 
 const narrowed = facets(rows, data.filters, chosen, () => true, (name, value) => pages.take({[name]: value}));
 const wanted = el("input", {type: "search", autocomplete: "off", spellcheck: "false", onchange: () => pages.take({match: wanted.value.trim()})});
+const order = sorter((sort) => pages.take({sort}));
 const status = el("p", {class: "status", role: "status"});
 const key = el("p", {class: "key"});
 const above = el("div");
 const list = el("div");
-const pages = paged(12, chosen, show, (place) => list.children[place], narrowed.follow);
+const pages = paged(12, chosen, show, (place) => list.children[place], (said) => {
+  narrowed.follow(said);
+  chosen.sort = said.sort in data.sorts ? said.sort : "";
+});
 
-main.append(el("div", {class: "controls"}, narrowed.labels, el("label", null, "Match (its id)", wanted),
-  el("button", {type: "button", onclick: () => pages.take(Object.fromEntries(["match", ...narrowed.names].map((name) => [name, ""])))}, "Clear all"),
+main.append(el("div", {class: "controls"}, narrowed.labels, el("label", null, "Match (its id)", wanted), el("label", null, "Order", order),
+  el("button", {type: "button", onclick: () => pages.take(Object.fromEntries(["match", "sort", ...narrowed.names].map((name) => [name, ""])))}, "Clear all"),
   download(narrowed.passing, "matches")),
   status, key, above, list, pages.more);
 pages.follow();

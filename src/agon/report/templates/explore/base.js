@@ -4,6 +4,17 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const main = document.getElementById("explorer");
 main.textContent = "";
 
+/** The bar of all pages: where the reader is, and a search. */
+const bar = document.querySelector("nav");
+for (const way of bar.querySelectorAll("a")) if (way.pathname === location.pathname) way.setAttribute("aria-current", "page");
+if (!bar.querySelector('a[aria-current][href="explore_claims.html"]')) {
+  const words = el("input", {type: "search", "aria-label": "Search all statements", placeholder: "Search all statements"});
+  bar.append(el("form", {role: "search", onsubmit: (event) => {
+    event.preventDefault();
+    location.href = `explore_claims.html#q=${encodeURIComponent(words.value)}`;
+  }}, words));
+}
+
 /** An element with attributes (on...: what happens then) and children, which are elements or text. */
 function el(tag, attributes, ...children) {
   return filled(document.createElement(tag), attributes, children);
@@ -117,16 +128,29 @@ function paged(step, chosen, show, row, follow) {
 const grouped = (number) => number.toLocaleString("en-US");
 
 /** The address of one row. */
-const link = (row, text) => el("a", {href: `#${data.key.name}=${encodeURIComponent(row[data.key.column])}`}, text);
+const link = (row, text) => el("a", {href: `#${data.key.name}=${encodeURIComponent(row[data.key.column])}`, title: `link to this ${data.key.name}`}, text);
 
-/** A button that saves rows as CSV. `found()` gives them. */
+/** `rows` in the order of a column; "-column": from the greatest. What is absent comes last, and first from the greatest. */
+function ordered(rows, sort) {
+  const [, down, by] = sort.match(/^(-?)(.*)$/);
+  const order = (a, b) => (a === null || b === null ? (a === null) - (b === null) : typeof a === "number" && typeof b === "number" ? a - b
+    : String(a).localeCompare(String(b), "en", {numeric: true}));
+  return by ? rows.slice().sort((a, b) => (down ? order(b[by], a[by]) : order(a[by], b[by]))) : rows;
+}
+
+/** A choice of the order of rows; `data.sorts`: {column or -column: its name}. */
+const sorter = (changed) => el("select", {onchange: (event) => changed(event.target.value)},
+  Object.entries({"": "as found", ...data.sorts}).map(([value, name]) => el("option", {value}, name)));
+
+/** A button that saves rows as CSV, with what its columns mean: `data.saved` {column: meaning}. `found()` gives the rows. */
 function download(found, name) {
   const quoted = (value) => (/[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  return el("button", {type: "button", onclick: () => {
-    const columns = Object.keys(data.columns);
+  return [el("button", {type: "button", onclick: () => {
+    const columns = Object.keys(data.saved);
     const lines = found().map((row) => columns.map((column) => quoted(String(row[column] ?? ""))).join(","));
     const file = URL.createObjectURL(new Blob([[columns.join(","), ...lines, ""].join("\n")], {type: "text/csv"}));
     el("a", {href: file, download: `${name.replaceAll(" ", "_")}.csv`}).click();
     URL.revokeObjectURL(file);
-  }}, "Save these rows (CSV)");
+  }}, "Save these rows (CSV)"), el("details", {class: "notes"}, el("summary", null, "What the columns of the saved file mean"),
+    el("dl", null, Object.entries(data.saved).map(([column, meaning]) => [el("dt", null, column), el("dd", null, meaning)])))];
 }

@@ -1,9 +1,11 @@
 // A table to search and to filter. data: columns (packed); noun, nouns; search (columns); filters {column: label};
 // and cards {head, sign, line, details {column: label}} or table {column: label}; marked {column: column with a sign};
-// signs {value: [class, sign]}; numbers (columns); key {name, column}: see base.js; links {value of column `paper`: {text: address}}.
+// signs {value: [class, sign]}; numbers (columns); key {name, column, of}: see base.js, and `of`, the columns that make the column;
+// saved and sorts: see base.js; links {value of column `paper`: {text: address}}.
 const rows = unpacked(data.columns);
 const chosen = {q: "", sort: ""};
 
+if (data.key?.of) for (const row of rows) row[data.key.column] = data.key.of.map((name) => row[name]).join("/");
 for (const row of rows) row.found = data.search.map((name) => row[name] ?? "").join(" ").toLowerCase().replace(/\s+/g, " ");
 
 const asked = () => chosen.q.trim().toLowerCase().replace(/\s+/g, " ");
@@ -12,11 +14,7 @@ const narrowed = facets(rows, data.filters, chosen, (row) => asked().split(" ").
 /** The rows that hold all words and pass all filters, sorted by a column, or else first those that hold the words as they stand. */
 function passing() {
   const kept = narrowed.passing(), phrase = asked();
-  const [, down, by] = chosen.sort.match(/^(-?)(.*)$/);
-  if (!by) return kept.filter((row) => row.found.includes(phrase)).concat(kept.filter((row) => !row.found.includes(phrase)));
-  const order = (a, b) => (a === null || b === null ? (a === null) - (b === null) : typeof a === "number" && typeof b === "number" ? a - b
-    : String(a).localeCompare(String(b), "en", {numeric: true}));
-  return kept.sort((a, b) => (down ? order(b[by], a[by]) : order(a[by], b[by])));
+  return chosen.sort ? ordered(kept, chosen.sort) : kept.filter((row) => row.found.includes(phrase)).concat(kept.filter((row) => !row.found.includes(phrase)));
 }
 
 const text = (value) => (value === null || value === undefined || value === "" ? "not given" : String(value));
@@ -44,9 +42,9 @@ function tabled(some) {
   return el("table", {class: "rows"},
     el("thead", null, el("tr", null, named.map(([name, label]) => el("th", {scope: "col", class: kind(name), "aria-sort": {[name]: "ascending", [`-${name}`]: "descending"}[chosen.sort] || null},
       el("button", {type: "button", class: "head", onclick: () => pages.take({sort: chosen.sort === name ? `-${name}` : name})},
-        label, {[name]: " ▲", [`-${name}`]: " ▼"}[chosen.sort] || ""))))),
+        label, {[name]: " ▲", [`-${name}`]: " ▼"}[chosen.sort] || ""))), data.key ? el("th", {scope: "col"}, "link") : null)),
     el("tbody", null, some.map((row) => el("tr", null, named.map(([name, label]) => el("td", {"data-label": label, class: kind(name)},
-      el("span", null, text(row[name]), mark(row, name))))))));
+      el("span", null, text(row[name]), mark(row, name)))), data.key ? el("td", {"data-label": "link"}, link(row, "#")) : null))));
 }
 
 /** How many rows there are of each sign. */
@@ -65,6 +63,7 @@ function counted(some) {
 function show() {
   const found = passing();
   narrowed.update();
+  order.value = chosen.sort;
   status.textContent = found.length
     ? `${grouped(found.length)} of ${grouped(rows.length)} ${data.nouns}`
     : `No ${data.noun} fits. Take fewer words, or clear all.`;
@@ -82,6 +81,7 @@ function clear() {
 }
 
 const search = el("input", {type: "search", autocomplete: "off", spellcheck: "false", oninput: () => pages.take({q: search.value}, true)});
+const order = sorter((sort) => pages.take({sort}));
 const status = el("p", {class: "status", role: "status"});
 const overview = el("div");
 const drawing = el("div");
@@ -94,7 +94,7 @@ const pages = paged(60, chosen, show, (place) => list.querySelectorAll("details 
 
 main.append(
   el("div", {class: "controls", role: "search"}, el("label", {class: "wide"}, "Search for words", search),
-    narrowed.labels,
+    narrowed.labels, data.sorts ? el("label", null, "Order", order) : null,
     el("button", {type: "button", onclick: clear}, "Clear all"), download(passing, data.nouns)),
   status, overview, drawing, list, pages.more);
 pages.follow();
