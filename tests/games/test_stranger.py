@@ -77,13 +77,12 @@ from agon.turns import read, read_games
 from agon.bridges.text import text_env
 from agon.games.base import PUBLIC
 from agon.games.tables import games_table, payoff_table, seat_table
-game = load("game", "auction")
-turns = read("transcripts/auction.parquet")
+turns = read("transcripts/auction.parquet")  # nothing of conf was read before: a new kernel replays them, too
 for match in turns.match.unique()[:5]:
     replay = replay_match(one_match(turns, match), read_games("transcripts/auction.parquet"))
     seen = replay.game.watch(replay.state).past
     assert len(seen) == 3 and {event.phase for event in seen} == {"sold"}
-env = text_env(game, seed=3)
+env = text_env(load("game", "auction"), seed=3)
 env.reset(seed=3)
 for agent in env.agent_iter():
     view, reward, ended, _, _ = env.last()

@@ -8,7 +8,7 @@ from typing import Any
 
 from agon.conf.composition import compose_together, file_of
 from agon.conf.derived import MARK, derived_settings
-from agon.conf.files import CONF, names, suggest
+from agon.conf.files import CONF, find_families, names, suggest
 from agon.conf.gate import allowed_target, reason
 from agon.errors import AgonError
 from agon.games import Game
@@ -74,6 +74,7 @@ def build(settings: Any) -> Any:
         return settings
     if "_target_" not in settings:
         return {key: build(value) for key, value in settings.items()}
+    find_families()  # settings of a recorded game may name a reader's own family, before anything is composed
     target, arguments = allowed_target(settings)
     keywords = {key: build(value) for key, value in arguments.items()}
     return functools.partial(target, **keywords) if settings.get("_partial_") else target(**keywords)

@@ -3,6 +3,7 @@
 import ast
 import logging
 import re
+import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +16,7 @@ import yaml  # type: ignore[import-untyped]
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from papermill.exceptions import PapermillException, PapermillExecutionError
+from traitlets.config import Config
 
 from agon.conf import names, settings_of, suggest
 from agon.errors import AgonError
@@ -135,7 +137,7 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
     failed.parent.mkdir(parents=True, exist_ok=True)
     logging.getLogger("papermill").setLevel(logging.ERROR)
     try:
-        with warnings.catch_warnings():
+        with tempfile.TemporaryDirectory(prefix="agon-kernel-") as sockets, warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             papermill.execute_notebook(
                 str(source),
@@ -148,6 +150,7 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
                 log_output=False,
                 extra_arguments=["--log-level=50"],
                 request_save_on_cell_execute=False,
+                config=_kernel_settings(sockets),
             )
     except PapermillExecutionError as error:
         kind = "" if error.ename == AgonError.__name__ else f"{error.ename}: "
@@ -175,6 +178,11 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
     target.with_suffix(".html").write_text(page(executed, title(executed) or name, links), encoding="utf-8")
     failed.unlink()
     return target
+
+
+def _kernel_settings(folder: str) -> Config:
+    """A kernel that listens in `folder` and not on ports, which two kernels that start at once may both choose."""
+    return Config({"KernelManager": {"transport": "ipc", "connection_file": f"{folder}/kernel.json"}})
 
 
 def _failing_line(traceback: Sequence[str]) -> str:
