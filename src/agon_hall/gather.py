@@ -19,10 +19,14 @@ from agon_hall.keys import Keys
 from agon_hall.protocol import Study, cells, study
 from agon_hall.store import Store
 from agon_hall.study import BEFORE, Event, State, course, earned, ending, exclusions, fold_events, require_unchanged
+from agon_hall.wide import MISSED, chat, missed, pages, rounds_in_columns
+
+TOMBSTONE = ("participant", "cell", "game", "match", "seat", "stage", "exclusions")
+"""The columns of participants.csv that stay of a participant who was forgotten."""
 
 
 def gather(folder: Path, name: str, out: Path) -> str:
-    """Writes participants.csv, questions.csv, events.parquet and turns.parquet of a study into `out`.
+    """Writes participants, questions, pages, events and turns of a study into `out`, and wide tables of the turns.
 
     Returns a summary. `folder` is the hall's; a server may use it at the same time. The bonus file and the list of
     identities go into `folder`, because they name people as their platform does. Raises AgonError if nobody has come
@@ -41,7 +45,6 @@ def gather(folder: Path, name: str, out: Path) -> str:
     names = {who: keys.pseudonym(who) for who in states}
     people = participants(design, all_events, names, sources)
     out.mkdir(parents=True, exist_ok=True)
-    write_table(people, out / "participants.csv")
     questions = [
         (f"survey {place}", question.ask, "; ".join(question.options))
         for place, question in enumerate(design.survey, 1)
@@ -61,11 +64,18 @@ def gather(folder: Path, name: str, out: Path) -> str:
         turns = in_cells(turns.assign(experiment=pd.Categorical([name] * len(turns))), cell_of_seat)
         write_games(read_games(*(path for path in files if path not in without_games)), out / "turns.parquet")
         write(turns, out / "turns.parquet")
+        seats = {(state.match, state.seat): names[who] for who, state in states.items() if state.seat is not None}
+        write_table(rounds_in_columns(turns, seats), out / "wide.csv")
+        write_table(chat(turns, seats), out / "chat.csv")
+    people = people.join(missed(turns), on=["match", "seat"]) if files else people.assign(**dict.fromkeys(MISSED))
+    write_table(people, out / "participants.csv")
+    write_table(pages(design, all_events, names), out / "pages.csv")
     bonus_file, identities = folder / f"bonus-{name}.csv", folder / f"people-{name}.csv"
     for path in (bonus_file, identities):
         path.touch(mode=0o600)
     bonus_file.write_text(bonuses(design, states, sources), encoding="utf-8")
     numbers = people.assign(number=[sources[who][1] for who in states])
+    numbers = numbers[[not state.is_forgotten for state in states.values()]]
     numbers[["number", "participant", "stage", "why", "ended as", "show up", "bonus"]].to_csv(identities, index=False)
     at_end = sum(state.stage == "debrief" for state in states.values())
     bonus_count = sum(earned(design, state).bonus > 0 for state in states.values())
@@ -103,7 +113,7 @@ def participants(
         if first.setdefault(who, event.at) < event.at and state.stage != before.stage:
             durations[who][before.stage] = round(event.at - before.since, 1)
         if before.stage == "survey" and event.kind == "answered":
-            answers_of[who] = event.detail["answers"]
+            answers_of[who] = event.detail.get("answers", {})
     game = {cell.name: cell.game for cell in cells(design)}
     matches_left = {state.match for state in states.values() if state.has_left_match}
     rows = []
@@ -131,6 +141,8 @@ def participants(
         row |= {f"{stage} seconds": durations[who].get(stage) for stage in (*BEFORE, "match", "survey")}
         answers = {int(place): no_formula(answer) for place, answer in answers_of.get(who, {}).items()}
         row |= {f"survey {place + 1}": answers.get(place) for place in range(len(design.survey))}
+        if state.is_forgotten:
+            row = {name: value if name in TOMBSTONE else None for name, value in row.items()}
         rows.append(row)
     return pd.DataFrame(rows).astype({"seat": "Int64"})
 
@@ -140,6 +152,8 @@ def bonuses(design: Study, states: Mapping[str, State], sources: Mapping[str, tu
     file = io.StringIO()
     lines = csv.writer(file, lineterminator="\n")
     lines.writerows(
-        (sources[who][1], f"{bonus:.2f}") for who, state in states.items() if (bonus := earned(design, state).bonus)
+        (sources[who][1], f"{bonus:.2f}")
+        for who, state in states.items()
+        if not state.is_forgotten and (bonus := earned(design, state).bonus)
     )
     return file.getvalue()

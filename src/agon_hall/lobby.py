@@ -16,12 +16,15 @@ from agon.plan import PERSON
 from agon_hall import Refusal, forms
 from agon_hall.access import table_of_link
 from agon_hall.new_table import ALONE, new_table, parse_budget_fields
+from agon_hall.people import LETTERS
 from agon_hall.table import Table
 from agon_hall.tables import DAY, Hall
 from agon_hall.web import by_script, live, read_form, redirect, routes_of, safe
 
 MOST_TABLES = 100
 """The most tables in the list."""
+MOST_SECONDS = 3600
+"""The most seconds that a host adds at once."""
 STATUS_WORDS = {
     "waiting": "waiting for people to sit down",
     "playing": "being played",
@@ -112,6 +115,17 @@ def _change(table: Table, sent: Mapping[str, str]) -> None:
         if table.models:
             table.allow(table.row.budget | parse_budget_fields(sent))
         table.go_on()
+    elif sent.get("do") == "pause":
+        table.pause()
+    elif sent.get("do") == "resume":
+        table.resume()
+    elif sent.get("do") == "extend":
+        seconds = sent.get("seconds", "").strip()
+        if not seconds.isdecimal() or not 1 <= int(seconds[:6]) <= MOST_SECONDS:
+            raise Refusal(f"More time: a whole number of 1 to {MOST_SECONDS:,} seconds.")
+        table.extend(int(seconds))
+    elif sent.get("do") == "tell":
+        table.tell(sent.get("message", "").strip()[:LETTERS])
     elif sent.get("do") == "end":
         if sent.get("sure") != "yes":
             raise Refusal("Tick the box first: a match that is given up cannot be played on.")

@@ -84,10 +84,36 @@ class Question:
     """The number of drafts that were stored."""
     clock: "asyncio.Timeout | None" = None
     """The timeout that ends it."""
+    stopped: tuple[float, float | None] | None = None
+    """While its clock is stopped: since when (monotonic seconds), and the seconds that are left (None: no limit)."""
 
     def seconds_left(self) -> float | None:
         """Seconds until the time is up; None if there is no limit."""
+        if self.stopped is not None:
+            return self.stopped[1]
         return None if self.until is None else max(0.0, self.until - monotonic())
+
+    def set_clock(self, seconds: float | None) -> None:
+        """Sets the seconds that are left; None for no limit. A stopped clock stays stopped."""
+        if self.stopped is not None:
+            self.stopped = self.stopped[0], seconds
+            return
+        self.until = None if seconds is None else monotonic() + seconds
+        if self.clock is not None and not self.clock.expired():
+            self.clock.reschedule(None if seconds is None else asyncio.get_running_loop().time() + seconds)
+
+    def stop_clock(self) -> None:
+        """Stops the clock."""
+        left = self.seconds_left()
+        self.set_clock(None)
+        self.stopped = monotonic(), left
+
+    def start_clock(self) -> None:
+        """Lets a stopped clock go on. The seconds of the answer do not count the pause."""
+        if self.stopped is not None:
+            (since, left), self.stopped = self.stopped, None
+            self.since += monotonic() - since
+            self.set_clock(left)
 
 
 @dataclass
@@ -148,6 +174,11 @@ class People(ABC):
         """Seat -> the number of answers that it missed."""
         self.leavers = set[int]()
         """Seats that have left for good."""
+        self.going = asyncio.Event()
+        """Set unless the host has paused the match."""
+        self.going.set()
+        self.message = ""
+        """What the host last wrote to the people at the table."""
         self.waits = False
         """Whether the match waits because the store cannot be written."""
 
@@ -233,11 +264,13 @@ class People(ABC):
         if number:
             self.readers.add(seat)
         most = None if self.row.seconds is None else self.row.seconds + (0 if seat in self.readers else READING)
-        until = None if most is None else now + most
-        question = self.questions[seat] = Question(number, view, now, until, loop.create_future())
+        question = self.questions[seat] = Question(number, view, now, None, loop.create_future())
+        question.set_clock(most)
         self.notify()
         try:
             async with asyncio.timeout(most) as question.clock:
+                if not self.going.is_set():
+                    question.stop_clock()
                 return await asyncio.shield(question.future)
         except TimeoutError:
             late_answer = question.future.done()
@@ -270,8 +303,8 @@ class People(ABC):
         self.readers.add(seat)
         question = self.questions.get(seat)
         if question is not None and question.clock is not None and self.row.seconds is not None:
-            question.since, question.until = monotonic(), monotonic() + self.row.seconds
-            question.clock.reschedule(asyncio.get_running_loop().time() + self.row.seconds)
+            question.since = monotonic()
+            question.set_clock(self.row.seconds)
         self.terms.note(seat, "rules read", {})
         self.notify()
 
@@ -300,6 +333,8 @@ class People(ABC):
         question = self.questions.get(seat)
         if question is None or question.number != number or question.future.done():
             raise Refusal("This has been answered already: the page shows what came of it.")
+        if not self.going.is_set():
+            raise Refusal("The host has paused the match. Send it again when the match goes on.")
         view, seconds = question.view, round(monotonic() - question.since, 3)
         if not actions or any(action is None or action not in view.legal for action in actions):
             refusal = Refusal("This is not one of the answers that the rules allow.")
@@ -317,6 +352,41 @@ class People(ABC):
         self.answered[seat] = monotonic()
         self.missed_rounds.pop(seat, None)
         question.future.set_result(answers[0])
+        self.notify()
+
+    # --- what the host does
+
+    def pause(self) -> None:
+        """Stops all clocks. Nobody can answer, and no script or model is asked, until `resume` or a restart."""
+        if self.going.is_set():
+            self.going.clear()
+            for question in self.questions.values():
+                question.stop_clock()
+            self._note_all("paused")
+
+    def resume(self) -> None:
+        """Lets a paused match go on."""
+        if not self.going.is_set():
+            self.going.set()
+            for question in self.questions.values():
+                question.start_clock()
+            self._note_all("resumed")
+
+    def extend(self, seconds: float) -> None:
+        """Adds seconds to the time for the open questions."""
+        for question in self.questions.values():
+            if (left := question.seconds_left()) is not None:
+                question.set_clock(left + seconds)
+        self._note_all("extended", seconds=seconds)
+
+    def tell(self, message: str) -> None:
+        """Shows a message to all people at the table, in the place of the one before. Empty: none."""
+        self.message = message
+        self._note_all("message", text=message)
+
+    def _note_all(self, kind: str, **detail: Any) -> None:
+        for seat in self.people:
+            self.terms.note(seat, f"host: {kind}", detail)
         self.notify()
 
     # --- storage and news

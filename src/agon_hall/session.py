@@ -250,7 +250,7 @@ class Session:
             self.do(who, "finished", points=points, whole=False, why="" if table is None else table.why)
         elif table.status == "over" and table.state is not None:
             self.do(who, "finished", points=table.totals[seat], whole=True)
-        elif silence > self.study.dropout.away:
+        elif silence > self.study.dropout.away and table.going.is_set():
             self._drop(who, "away")
 
     def _drop(self, who: str, how: str) -> None:

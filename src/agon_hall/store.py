@@ -306,6 +306,40 @@ class Store:
         rows = self._read("select participant, at, kind, detail from events where study = ? order by number", study)
         return [(who, at, kind, json.loads(detail)) for who, at, kind, detail in rows]
 
+    def forget(self, study: str, who: str, at: float, kind: str) -> None:
+        """Erases a participant's number, answers and notes. An event of this `kind` is the tombstone."""
+        kept = {"cell", "version", "right", "table", "match", "seat", "points", "whole", "how", "stage"}
+        rows = self._read("select number, kind, detail from events where study = ? and participant = ?", study, who)
+        details = [
+            (json.dumps({name: value for name, value in json.loads(detail).items() if name in kept}), number)
+            for number, _, detail in rows
+        ]
+        self._db.execute("pragma secure_delete=on")
+        self._write(
+            ("delete from events where study = ? and participant = ? and kind = 'noted'", [(study, who)]),
+            ("update events set detail = ? where number = ?", details),
+            ("update participants set pid = ? where id = ?", [(f"forgotten {who}", who)]),
+            (
+                "insert into events (study, participant, at, kind, detail) values (?, ?, ?, ?, '{}')",
+                [(study, who, at, kind)],
+            ),
+        )
+
+    def erase_answers(self, table: str) -> None:
+        """Erases all answers at a table, whose match then counts as given up."""
+        self._write(
+            ("delete from answers where place = ?", [(table,)]),
+            ("update tables set status = 'closed', why = 'erased' where id = ?", [(table,)]),
+        )
+
+    def compact(self) -> None:
+        """Writes the file anew, so that nothing that was erased is left in it or in its journal."""
+        try:
+            for command in ("vacuum", "pragma wal_checkpoint(truncate)"):
+                self._db.execute(command).fetchall()
+        except sqlite3.Error as error:
+            raise Blocked(f"{display_path(self._path)} cannot be written: {_why(error)}") from None
+
     def terms(self, study: str) -> str | None:
         """The terms of a study, as JSON; None if nobody has begun it, or for a file of an earlier version."""
         if not self._read("select 1 from sqlite_master where name = 'begun'"):

@@ -16,6 +16,8 @@ LONG = 2000
 """The most letters of an answer in words."""
 NOTE = "noted"
 """An event that changes no stage: a refusal, a look-up, a page that opens or closes."""
+FORGOTTEN = "forgotten"
+"""The last event of a participant whose data were erased. It changes no stage."""
 WHY = {
     "declined": "You did not agree to take part. Only this is kept, with the number by which you came.",
     "full": "The study has all the people that it needs. Thank you for your interest.",
@@ -70,6 +72,8 @@ class State(msgspec.Struct, frozen=True):
     """Whether the match came to its end."""
     failed_checks: tuple[str, ...] = ()
     """Attention checks with a wrong answer."""
+    is_forgotten: bool = False
+    """Whether their data were erased."""
 
     @property
     def has_left_match(self) -> bool:
@@ -101,6 +105,8 @@ def next_state(study: Study, state: State, event: Event) -> State:
 
     if kind == NOTE:
         return state
+    if kind == FORGOTTEN:
+        return msgspec.structs.replace(state, is_forgotten=True)
     if stage in ("out", "debrief"):
         raise Refusal("This is over: the page shows how it ended.")
     if kind == "withdrew" or (kind == "left" and stage in BEFORE):
@@ -130,7 +136,7 @@ def next_state(study: Study, state: State, event: Event) -> State:
         case "match", "dropped":
             return to("out", why="late" if detail.get("how") == LATE else "dropped")
         case "survey", "answered":
-            return to("debrief", failed_checks=tuple(detail["failed"]))
+            return to("debrief", failed_checks=tuple(detail.get("failed", ())))
     raise Refusal("This cannot be done now: the page shows what comes next.")
 
 
@@ -291,6 +297,8 @@ def ending(study: Study, state: State) -> Literal["complete", "screened", "unmat
 
 def exclusions(state: State, partner_left: bool = False) -> list[str]:
     """The reasons for which an analysis may exclude a participant, in the words of participants.csv."""
+    if state.is_forgotten:
+        return [FORGOTTEN]
     reasons = (
         [f"out: {state.why}"] if state.why else [f"not at the end: {state.stage}"] if state.stage != "debrief" else []
     )

@@ -19,6 +19,7 @@ from agon.errors import AgonError
 from agon.games.html import text
 from agon.games.pages import page_of
 from agon.loop import start_match
+from agon.paths import ROOT
 from agon_hall import Refusal
 from agon_hall.access import Throttle
 from agon_hall.firewall import address
@@ -41,6 +42,7 @@ from agon_hall.study import (
     wrong_questions,
 )
 from agon_hall.tables import Hall
+from agon_hall.watching.choice import listing
 from agon_hall.web import NoPage, live, read_form, redirect, render, routes_of, safe, streams
 
 log = logging.getLogger("agon_hall")
@@ -348,7 +350,7 @@ def fault(name: str) -> str:
 
 def monitor_context(session: Session) -> dict[str, Any]:
     """The context of the monitor: cells and their places, the participants and their stages, pay and spending."""
-    design = session.study
+    design, path = session.study, ROOT / "transcripts/studies" / session.study.name / "turns.parquet"
     states, spent = session.states.values(), Counter[str]()
     for table in {state.table for state in states if state.table}:
         if (row := session.hall.store.table(table)) is not None:
@@ -362,6 +364,8 @@ def monitor_context(session: Session) -> dict[str, Any]:
         "places": places_taken(states),
         "earnings": [earned(design, state) for state in states],
         "currency": design.pay.currency,
+        **{"collected": listing(path).index if path.is_file() else (), "turns_file": f"studies/{design.name}/turns"},
+        "host_key": lambda table: session.hall.keys.key_of("host", table),
     }
 
 

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any
 
 from agon.agents import Place, Reply
-from agon.errors import AgonError
+from agon.errors import AgonError, count
 from agon.games import Dice, Observation
 from agon.games.pages import page_of
 from agon.games.tables import games_table
@@ -31,6 +31,9 @@ from agon_hall.seating import PEOPLE, Seating
 from agon_hall.store import Store, StoredAnswer, TableRow
 
 log = logging.getLogger("agon_hall")
+
+PATIENCE = 900.0
+"""Seconds that an agent may take for an answer, all of its calls together."""
 
 
 class Table(People):
@@ -271,10 +274,15 @@ class _SeatPlayer:
             raise
 
     async def _answer_by_agent(self, number: int, stored: StoredAnswer | None, view: Observation, dice: Dice) -> Reply:
-        """Asks the script or model, and stores its answer."""
+        """Asks the script or model, and stores its answer. Raises AgonError for one that takes too long."""
+        await self.table.going.wait()
         self.table.thinking.add(self.seat)
         try:
-            reply = Reply(self.entrant.player(view, dice)) if self.agent is None else await self.agent.act(view, dice)
+            reply = (
+                Reply(self.entrant.player(view, dice))
+                if self.agent is None
+                else await self._ask(self.agent, view, dice)
+            )
         finally:
             self.table.thinking.discard(self.seat)
         if stored is not None and json.dumps(stored.action) != json.dumps(reply.action):
@@ -283,6 +291,20 @@ class _SeatPlayer:
             answer = StoredAnswer(number, view.round, view.phase, reply.action, reply.text)
             await self.table.write_when_possible(lambda: self.table.store.keep(self.table.id, self.seat, [answer]))
         return reply
+
+    async def _ask(self, agent: Any, view: Observation, dice: Dice) -> Reply:
+        """The agent's reply. After PATIENCE the match stops; calls in flight come to their end, because they are paid."""
+        asking: asyncio.Task[Reply] = asyncio.ensure_future(agent.act(view, dice))
+        try:
+            done, _ = await asyncio.wait({asking}, timeout=PATIENCE)
+        except asyncio.CancelledError:
+            asking.cancel()
+            raise
+        if not done:
+            asking.add_done_callback(lambda late: late.cancelled() or late.exception())
+            minutes = count(round(PATIENCE / 60), "minute")
+            raise AgonError(f"{self.entrant.agent} has not answered for {minutes}: its host can let the match go on")
+        return asking.result()
 
     def _reply(self, answer: StoredAnswer) -> Reply:
         assert self.person is not None

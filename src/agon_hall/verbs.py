@@ -1,4 +1,4 @@
-"""The hall's verbs: serve pages, rehearse studies, and collect the results."""
+"""The hall's verbs: serve pages, rehearse studies, collect the results, back up, and erase a participant."""
 
 from pathlib import Path
 
@@ -38,8 +38,8 @@ def collect(study: str, folder: str, out: str | None, force: bool) -> None:
     """Gathers what people have played into one transcript.
 
     Without a STUDY the finished matches of `serve` are written to transcripts/people.parquet. A STUDY is gathered
-    into transcripts/studies/STUDY: participants.csv, events.parquet and turns.parquet. Who is paid what stays in the
-    hall's folder.
+    into transcripts/studies/STUDY: participants, pages, events and turns, and the turns once more in wide tables for
+    spreadsheets. Who is paid what stays in the hall's folder.
     """
     from agon.plan import PERSON
     from agon.play import merge_turns
@@ -86,6 +86,40 @@ def rehearse(study: str) -> None:
     from agon_hall.rehearsal import rehearse as run_rehearsal
 
     run_rehearsal(study, click.echo, in_project("transcripts/rehearsed") / study)
+
+
+@click.command()
+@click.argument("to", metavar="FOLDER")
+@folder
+def backup(to: str, folder: str) -> None:
+    """Copies all that the hall keeps, also while it runs.
+
+    The copy in FOLDER is a hall's folder as it was at one moment. To restore it, move the broken folder away and copy
+    back: agon backup .agon/hall --folder COPY. It has keys and who is who: keep it as safe as the hall.
+    """
+    from agon_hall.upkeep import back_up
+
+    click.echo(back_up(in_project(folder), in_project(to)))
+
+
+@click.command()
+@click.argument("study")
+@click.argument("participant")
+@folder
+@click.option("--match", "whole_match", is_flag=True, help="Their match too, with the rows of everybody in it.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def forget(study: str, participant: str, folder: str, whole_match: bool, yes: bool) -> None:
+    """Erases what a study keeps of a participant.
+
+    PARTICIPANT is the number by which they came, such as their Prolific id. End the server first. A tombstone stays:
+    hashed name, cell, match and stage. Their moves stay with the match of the others, unless --match erases it.
+    """
+    from agon_hall.upkeep import forget as erase
+
+    def ask(what: str) -> bool:
+        return yes or click.confirm(f"{what} Go on?")
+
+    click.echo(erase(in_project(folder), study, participant, whole_match, ask))
 
 
 @click.command("seat-models")

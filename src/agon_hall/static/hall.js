@@ -40,7 +40,7 @@
   const normal = (html) => { const holder = document.createElement("template"); holder.innerHTML = html; return holder.innerHTML; };
   const asks = () => by("ask") && question(by("ask"));
   function show(parts, keeps = (field) => !fresh(field), reply = false) {
-    const ask = by("ask"), before = asks(), height = ask?.offsetHeight, focus = document.activeElement;
+    const ask = by("ask"), before = asks(), earlier = shown.get("ask"), height = ask?.offsetHeight, focus = document.activeElement;
     for (const [id, html] of Object.entries(parts)) {
       const part = by(id), wanted = normal(html);
       if (!part) return reload();
@@ -51,8 +51,8 @@
     if (ask) {
       const waits = document.querySelector("[data-waits]");
       ask.style.minHeight = waits ? Math.max(height, parseFloat(ask.style.minHeight) || 0) + "px" : "";  // what stands below does not jump
-      const now = document.activeElement, lost = now === document.body && focus !== now;
-      const heading = (lost || (asks() !== before && (now === document.body || ask.contains(now)))) && ask.querySelector("h2, p");
+      const now = document.activeElement, lost = now === document.body && (focus !== now || shown.get("ask") !== earlier);
+      const heading = (lost || (asks() !== before && ask.contains(now))) && ask.querySelector("h2, p");
       if (heading) { heading.tabIndex = -1; heading.focus({ preventScroll: true }); heading.scrollIntoView({ block: "nearest" }); }
     }
     ready();
