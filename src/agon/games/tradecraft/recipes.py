@@ -1,5 +1,6 @@
 """Rulesets of TradeCraft as values: items, tags, recipes and fuel, compiled so that a craft is checked in microseconds."""
 
+import functools
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -150,21 +151,7 @@ class Ruleset:
 
     def reachable(self, items: Collection[str]) -> frozenset[str]:
         """All items that can be made from unlimited amounts of some items. They include these items."""
-        reached, new = set(items), list(items)
-        fires = any(item in self.fuel for item in reached)
-        waiting = [] if fires else [recipe for recipe in self.recipes if recipe.fuelled]
-        while new:
-            item = new.pop()
-            candidates: Collection[Recipe] = self.used_in(item)
-            if not fires and item in self.fuel:
-                fires, candidates = True, [*candidates, *waiting]
-            for recipe in candidates:
-                if recipe.makes in reached or (recipe.fuelled and not fires):
-                    continue
-                if all(not reached.isdisjoint(self.members(need)) for need, _ in recipe.needs):
-                    reached.add(recipe.makes)
-                    new.append(recipe.makes)
-        return frozenset(reached)
+        return _reachable(self, frozenset(items))
 
     def possible(self, hand: Hand) -> list[Recipe]:
         """Recipes whose ingredients for one operation are in the hand, in the ruleset's order."""
@@ -384,3 +371,22 @@ def _least(groups: Sequence[tuple[int, int]], pieces: int) -> int:
         number = min(most, pieces)
         total, pieces = total + worth * number, pieces - number
     return total
+
+
+@functools.lru_cache(maxsize=1024)  # all games of a problem ask for the same
+def _reachable(ruleset: Ruleset, items: frozenset[str]) -> frozenset[str]:
+    reached, new = set(items), list(items)
+    fires = any(item in ruleset.fuel for item in reached)
+    waiting = [] if fires else [recipe for recipe in ruleset.recipes if recipe.fuelled]
+    while new:
+        item = new.pop()
+        candidates: Collection[Recipe] = ruleset.used_in(item)
+        if not fires and item in ruleset.fuel:
+            fires, candidates = True, [*candidates, *waiting]
+        for recipe in candidates:
+            if recipe.makes in reached or (recipe.fuelled and not fires):
+                continue
+            if all(not reached.isdisjoint(ruleset.members(need)) for need, _ in recipe.needs):
+                reached.add(recipe.makes)
+                new.append(recipe.makes)
+    return frozenset(reached)

@@ -143,15 +143,9 @@ def _before(relevant: Part, hand: Hand) -> dict[str, int]:
 
 
 @functools.lru_cache(maxsize=1024)
-def reachable_items(ruleset: Ruleset, kinds: frozenset[str]) -> frozenset[str]:
-    """All items that can be made from any amounts of some kinds of items. They include these kinds."""
-    return ruleset.reachable(kinds)
-
-
-@functools.lru_cache(maxsize=1024)
 def _ways(ruleset: Ruleset, kinds: frozenset[str]) -> tuple[Way, ...]:
     """The recipes that can be done with enough of some kinds of items, without those that are worse than another."""
-    reachable = reachable_items(ruleset, kinds)
+    reachable = ruleset.reachable(kinds)
     fires = not reachable.isdisjoint(ruleset.fuel)
     candidates = {recipe.id for item in reachable for recipe in ruleset.used_in(item)}
     alike: dict[tuple[tuple[Need, ...], str], list[Way]] = {}

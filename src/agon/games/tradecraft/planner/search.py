@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from agon.games.tradecraft.amounts import Amount, Hand, covers, minus, plus
 from agon.games.tradecraft.planner.orders import Step, Stuck, Use, order_steps, search_order
-from agon.games.tradecraft.planner.parts import Part, Way, part, reachable_items
+from agon.games.tradecraft.planner.parts import Part, Way, part
 from agon.games.tradecraft.planner.programs import HIGHEST_TIE, NODES, UNIT, Bound, Program, Solution, Terms, least
 from agon.games.tradecraft.recipes import Craft, Ruleset
 
@@ -113,7 +113,7 @@ def _plan(ruleset: Ruleset, hand_key: Frozen, target_key: Frozen, nodes: int) ->
     hand, target = dict(sorted(hand_key)), dict(sorted(target_key))
     if covers(hand, target):
         return Plan((), 0, target)
-    if unreachable := sorted(target.keys() - reachable_items(ruleset, frozenset(hand))):
+    if unreachable := sorted(target.keys() - ruleset.reachable(hand)):
         return Impossible("unreachable", f"{unreachable[0]} cannot be made from any amount of these items")
     relevant = part(ruleset, hand, target)
     if relevant.unreachable:
