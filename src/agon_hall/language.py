@@ -1,6 +1,6 @@
 """The hall's own sentences in the language of a study.
 
-The texts of games (rules, boards, questions) are not among them.
+Rules and questions come from a prompt set (agon.agents.languages). Boards and forms are in English.
 """
 
 from collections.abc import Callable, Mapping

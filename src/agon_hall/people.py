@@ -122,8 +122,9 @@ class Terms:
 
     consent: Consent
     say: Say = ENGLISH
-    """Translates the hall's own sentences into the language of the table. The game's texts stay as they are."""
+    """Translates the hall's own sentences into the language of the table."""
     language: str = "en"
+    """The language in which rules and questions are told where the game's family has a prompt set in it (conf/language)."""
     keeps_drafts: bool = False
     """Whether `note` gets text that is typed and not sent."""
     stand_in: Seat | None = None

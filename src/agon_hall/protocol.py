@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
+from agon.agents.languages import language_of
 from agon.conf import CONF, expand_settings, file_of, load, names, settings_of
 from agon.errors import AgonError, describe_fault
 from agon.games.pages import check_aids
@@ -164,7 +165,7 @@ class Study(Part, frozen=True):
     pay: Pay
     finish: Finish
     language: Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2}(-[A-Z]{2})?\Z")] = "en"
-    """The file of conf/language with the sentences of the pages. The texts of games stay as they are."""
+    """The file of conf/language with the sentences of the pages, and the prompt set of the rules and questions of games."""
     words: dict[str, str] = {}
     """Replacements for these sentences: English -> the study's wording. {} stands for an amount or a name."""
     signed: bool = False
@@ -233,10 +234,11 @@ def study(name: str, conf: Path = CONF) -> Study:
 def words_of(design: Study, conf: Path = CONF) -> dict[str, str]:
     """The sentences of the pages, English -> the study's language.
 
-    Raises AgonError for a translation that lacks the place of an amount or a name.
+    Raises AgonError for a translation that lacks the place of an amount or a name, and for a faulty part `games` of its file.
     """
+    language_of(design.language, conf)  # raises for `games` that is not whole
     defaults = file_of("language", design.language, conf) if design.language in names("language", conf) else {}
-    words = {**defaults, **design.words}
+    words = {sentence: translation for sentence, translation in defaults.items() if sentence != "games"} | design.words
     for sentence, translation in words.items():
         if not isinstance(translation, str) or translation.count("{}") != sentence.count("{}"):
             raise AgonError(

@@ -7,6 +7,7 @@ from typing import Any
 
 import jinja2
 
+from agon.agents.languages import ENGLISH, Language, language_for
 from agon.agents.prompts import has_prompt, prompts, template_of
 from agon.agents.telling import STYLE
 from agon.games import Observation
@@ -23,14 +24,21 @@ OWN_RULES = ("your part",)
 """Headings of the prompt's sections for one seat alone: its private information."""
 SHORT = 90
 """The most letters of a question that becomes a heading."""
-ANSWERS = re.compile(r"\n?[^\n]*(\[move\]|move line).*", re.DOTALL)
-"""The instructions for writing an answer, at the end of a question. People have a form instead."""
+ANSWERS = r"(?s)\n?[^\n]*(\[move\]|{}).*"
+"""The instructions for writing an answer, at the end of a question: {} is the language's `move line`. People have a form."""
 
 
 def rules_text(
-    view: Observation, game: Any, start: Any, with_note: bool = True, words: Mapping[str, str] = NONE
+    view: Observation,
+    game: Any,
+    start: Any,
+    with_note: bool = True,
+    words: Mapping[str, str] = NONE,
+    language: str = "en",
 ) -> str:
     """The rules of a match as HTML, for the reader of the view; `start` is the match's first state.
+
+    They are in the page's `language` if the game's family has prompts in it, and else in English.
 
     The public reads the first seat's rules; `with_note` adds a line that says so. A seat that is not asked first does
     not read which answers are possible at the start. `words` takes the place of sentences of the prompt
@@ -43,20 +51,26 @@ def rules_text(
         )
     if not has_prompt(view.rules):
         return _facts(view.rules)
-    texts = prompts(template_of(view.rules), STYLE)
+    told = language_for(view.rules, language)
+    texts = prompts(template_of(view.rules, prompt_set=told.prompts), STYLE)
     reader = view._replace(seat=max(view.seat, 0), legal=view.legal or _legal(game, start, view.seat))
     system = texts.system(reader)
-    for sentence, replacement in words.items():
-        system = system.replace(sentence, replacement)
+    for pair in words.items():
+        system = system.replace(*(told.sentences.get(sentence, sentence) for sentence in pair))
     first, *sections = re.split(r"^# +(.*)$", system, flags=re.MULTILINE)
     headings = RULES if view.seat == PUBLIC else RULES + OWN_RULES
     chosen_sections = [
         f"# {name}\n{words}"
         for name, words in zip(sections[::2], sections[1::2], strict=True)
-        if name.lower() in headings
+        if name.lower() in {told.words[heading].lower() for heading in headings}
     ]
     note = "<p>As the first player is told:</p>" if view.seat == PUBLIC and with_note else ""
-    return note + prose("\n".join([first, *chosen_sections]))
+    return note + _spoken(prose("\n".join([first, *chosen_sections])), told, language)
+
+
+def _spoken(html: str, told: Language, language: str) -> str:
+    """A game's text on a page in `language`, marked with its own language for readers aloud."""
+    return html if language == "en" else f'<div lang="{"en" if told is ENGLISH else language}">{html}</div>'
 
 
 def require_rules(game: Any) -> None:
@@ -97,21 +111,24 @@ def _facts(rules: Any) -> str:
     return items(f"<strong>{text(name.replace('_', ' '))}</strong>: {text(value)}" for name, value in facts.items())
 
 
-def question_text(view: Observation) -> str:
+def question_text(view: Observation, language: str = "en") -> str:
     """The question to a seat, as HTML.
 
-    It comes from the family's page, or from the prompt without its answer format.
+    It comes from the family's page, or from the prompt without its answer format, in the `language` as in `rules_text`.
     """
     if family_question := page_of(view.rules).question(view):
         return f"<h2>{family_question}</h2>"
-    prompt = prompts(template_of(view.rules), STYLE).turn(view, len(view.past)) if has_prompt(view.rules) else ""
-    first, _, more = ANSWERS.sub("", prompt).strip().partition("\n")
+    told = language_for(view.rules, language)
+    texts = prompts(template_of(view.rules, prompt_set=told.prompts), STYLE) if has_prompt(view.rules) else None
+    prompt = texts.turn(view, len(view.past)) if texts else ""
+    first, _, more = re.sub(ANSWERS.format(told.words["move line"]), "", prompt).strip().partition("\n")
     title = first or f"Round {view.round}: your answer ({view.phase})"
-    return (
+    html = (
         f"<h2>{text(title)}</h2>{prose(more)}"
         if len(title) <= SHORT
         else f"<h2>Your answer</h2>{prose(title)}{prose(more)}"
     )
+    return _spoken(html, told, language)
 
 
 def title(game: Any) -> str:

@@ -278,7 +278,7 @@ def participant_context(session: Session, who: str, state: State) -> dict[str, A
     return {
         **{"lang": design.language, "study": design, "state": state, "code": code, "link": link},
         "steps": {key: words for key, words in STEPS.items() if key not in stages_absent(design)},
-        "rules": safe(rules_of(cell)) if has_rules and cell is not None else "",
+        "rules": safe(rules_of(cell, design.language)) if has_rules and cell is not None else "",
         "questions": questions(session, state) if state.stage in ("quiz", "survey") else [],
         "reason": WHY.get(state.why, ""),
         "earnings": earned(design, state),
@@ -295,12 +295,12 @@ def stages_absent(design: Study) -> set[str]:
 
 
 @cache
-def rules_of(cell: Cell) -> str:
+def rules_of(cell: Cell, language: str = "en") -> str:
     """The public rules and the aim of a cell's game, as HTML. Models read the same text, but for what tools do."""
     game: Any = load("game", cell.game)
     _, (state, _, _), _ = start_match(game, 0)
     words = page_of(game).rewording(game, cell.aids)
-    rules = rules_text(game.watch(state), game, state, with_note=False, words=words)
+    rules = rules_text(game.watch(state), game, state, with_note=False, words=words, language=language)
     first = game.players[0]
     if cell.people == (0,) or first not in rules:
         return rules

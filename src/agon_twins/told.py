@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from itertools import zip_longest
 from typing import Any
 
-from agon.agents.prompts import prompts, template_of
+from agon.agents.prompts import OURS, prompts, template_of
 from agon.agents.telling import STYLE
 from agon.games.base import Event, Observation
 from agon_twins.isomorphism import OWN
@@ -50,16 +50,16 @@ def rules_text(view: Observation) -> str:
     return prompts(template_of(view.rules), STYLE).system(view)
 
 
-def texts(view: Observation, since: int, everything: bool) -> Iterator[tuple[str, str]]:
-    """(what, text) of what a seat reads. `since`: the events that it was told before.
+def texts(view: Observation, since: int, everything: bool, prompt_set: str = OURS) -> Iterator[tuple[str, str]]:
+    """(what, text) of what a seat reads in a prompt set. `since`: the events that it was told before.
 
     `everything`: also the rules in each style, the whole history, and the question when it is asked again.
     """
-    source = template_of(view.rules)
+    source = template_of(view.rules, prompt_set=prompt_set)
     question = prompts(source, STYLE)
     yield "the question", question.turn(view, since)
     if everything:
-        yield "the rules", rules_text(view)
+        yield "the rules", question.system(view)
         yield "the history", question.turn(view, 0)
         yield "the last question", question.turn(view, len(view.past))
         yield "the second question", question.again(FAULT, view)

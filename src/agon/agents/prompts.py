@@ -1,7 +1,7 @@
 """Prompts: Jinja templates, one in the folder of each family of games and one per style; a user's folder comes first.
 
 A family may have further prompt sets: prompt_sets/NAME in its folder. The files of a set replace files of the same name; the
-family's own file is then called ours/FILE.
+family's own file is then called ours/FILE. What families share in a set, such as a language, is in prompts/prompt_sets/NAME.
 """
 
 import functools
@@ -28,7 +28,7 @@ from agon.paths import display_path, input_path
 
 OWN = Path(__file__).with_name("prompts")
 OURS, SETS = "ours", "prompt_sets"
-"""The prompt set of all other files, and the folder of a family's further sets."""
+"""The prompt set of all other files, and the folder of further sets: of a family, and of agon for what families share."""
 SYSTEMS = 1000
 """Size of the cache of system messages. Most matches of an experiment share theirs."""
 
@@ -223,11 +223,13 @@ def require_own_words(game: Game[Any]) -> None:
 def source_of(game: object, file: str, folder: str | None = None, prompt_set: str = OURS) -> Source:
     """A file among the templates of a game (or of a class of games).
 
-    A user's `folder` is searched first, then the prompt set, the families, and agon's own. Raises AgonError for an unknown set.
+    A user's `folder` is searched first, then the family's prompt set, the families, agon's part of the set, and agon's own.
+    Raises AgonError for an unknown set.
     """
     user_folders = [] if folder is None else [_folder(folder)]
     set_folders = () if prompt_set == OURS else _set_folders(families(game), prompt_set)
-    return Source(file, (*user_folders, *set_folders, *families(game), OWN), sandboxed=bool(user_folders))
+    shared = [OWN / SETS / prompt_set] if (OWN / SETS / prompt_set).is_dir() else []
+    return Source(file, (*user_folders, *set_folders, *families(game), *shared, OWN), sandboxed=bool(user_folders))
 
 
 @functools.cache

@@ -1,0 +1,58 @@
+"""Languages in which games are told: a prompt set for each, and the words that code must find in it (conf/language)."""
+
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from agon.agents.prompts import OURS, prompt_sets
+from agon.conf import CONF, file_of, names
+from agon.errors import AgonError
+from agon.games.base import families
+
+FOUND = ("the game", "move line", "objective", "rules", "your part")
+"""English words of prompts that code looks for: headings, and the name of the line with the answer."""
+
+
+class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How games are told in a language: `games` in its file of conf/language."""
+
+    prompts: str
+    """The prompt set."""
+    words: dict[str, str]
+    """English -> the set's word: those of FOUND, numbers, and names of games that its prose translates."""
+    sentences: dict[str, str] = {}
+    """Sentence of the rules that pages leave out or replace -> the set's sentence, and what replaces it for people."""
+
+
+ENGLISH = Language(OURS, {word: word for word in FOUND})
+
+
+def language_of(name: str, conf: Path = CONF) -> Language | None:
+    """The language of conf/language/NAME.yaml. None where there is no such file, or its `games` is missing.
+
+    Raises AgonError for a `games` that is not whole.
+    """
+    games = file_of("language", name, conf).get("games") if name in names("language", conf) else None
+    if games is None:
+        return None
+    try:
+        language = msgspec.convert(games, Language)
+    except msgspec.ValidationError as error:
+        raise AgonError(f"conf/language/{name}.yaml: games: {error}") from None
+    if missing := [word for word in FOUND if not language.words.get(word)]:
+        raise AgonError(
+            f"conf/language/{name}.yaml: games.words has no {', no '.join(missing)}: write how the prompts say it"
+        )
+    return language
+
+
+def language_for(game: object, name: str) -> Language:
+    """The language NAME for a game, or its public rules. English where the language or the game's family has no prompt set for it."""
+    language = language_of(name)
+    return language if language and _has_set(families(game), language.prompts) else ENGLISH
+
+
+@cache
+def _has_set(folders: tuple[Path, ...], prompt_set: str) -> bool:
+    return prompt_set in prompt_sets(folders)
