@@ -10,6 +10,7 @@ from typing import NamedTuple
 import click
 
 from agon.errors import AgonError
+from agon.paths import input_path
 
 
 class Paper(NamedTuple):
@@ -20,6 +21,9 @@ class Paper(NamedTuple):
     command's model, in the command's prompt set; the others, such as an assessor's, ask those of their files."""
     pages: Mapping[str, Mapping[str, str]]
     """Notebook -> its parameter -> the parameter of the command with the table's path."""
+    steps: str = ""
+    """How to record the experiments after the first, in words; {turns} is the path of the first table. Until one of them is
+    recorded, the pages leave out what needs it."""
 
 
 PAPERS = {
@@ -31,6 +35,8 @@ PAPERS = {
     "tradecraft": Paper(
         {"turns_path": "tradecraft_live", "ratings_path": "tradecraft_ratings"},
         {"tradecraft_live": {"turns_path": "turns_path", "ratings_path": "ratings_path"}},
+        "python -m agon make-logs --turns {turns} --folder data/logs/tradecraft_live and then "
+        "python -m agon record experiment=tradecraft_ratings",
     ),
 }
 
@@ -41,9 +47,10 @@ PAPERS = {
 def reproduce(paper: str, words: Sequence[str]) -> int:
     """Makes a paper's tables and figures for another model.
 
-    agon reproduce PAPER model=NAME plays the recordings of the paper's experiment for this model, and asks nobody. Its pages
-    come to runs/PAPER-NAME/reports/, or PAPER-NAME-SET with prompts=SET, which names another prompt set than the experiment
-    does. turns_path=FILE takes turns that are there. All other settings are those of `agon play`, as partial=true.
+    agon reproduce PAPER model=NAME plays the recordings of the paper's experiment for this model, and asks nobody. Its
+    pages come to runs/PAPER-NAME/reports/, or PAPER-NAME-SET with prompts=SET, which names another prompt set than the
+    experiment does. turns_path=FILE takes turns that are there. Scores that nobody has recorded are left out, and a line
+    says so. All other settings are those of `agon play`, as partial=true.
     """
     page = PAPERS[paper]
     settings = dict(_split(word) for word in words)
@@ -65,6 +72,12 @@ def reproduce(paper: str, words: Sequence[str]) -> int:
     overrides = [f"{name}={value}" for name, value in settings.items()]
     of_the_model = [f"experiment.models=[{model}]", *([f"experiment.prompts={prompts}"] if prompts else [])]
     for name, experiment in page.experiments.items():
+        if name not in paths and name != first and not input_path(f"data/recordings/{experiment}").exists():
+            click.echo(
+                f"{name}='': nothing is recorded of {experiment}, so the pages leave out what needs it; to record it: "
+                f"{page.steps.format(turns=paths[first])}; then give this command again"
+            )
+            paths[name] = "''"
         if name not in paths:
             paths[name] = f"transcripts/{run}-{experiment}.parquet"
             words = [f"experiment={experiment}", *(of_the_model if name == first else []), *overrides]

@@ -69,13 +69,35 @@ def test_an_arm_that_played_one_game_has_no_win_rate_and_no_area(scores):
     assert row[["win_rate", "area", "cooperation", "rationality"]].isna().all() and 0 <= row.judgement <= 100
 
 
-def test_games_that_are_missing_within_a_family_are_named_and_the_others_count(sample):
+def test_a_challenger_is_measured_by_the_papers_design_and_not_by_its_own_table(sample):
+    turns, games = sample
+    few = turns[turns.match.isin(turns.groupby("game").match.first())]
+    rows = live.coverage(few, games[games.variant.isin(few.variant)])
+    assert set(rows.model) == {"own: standin_magic"}
+    assert rows.set_index("game")[["played", "designed"]].T.to_dict("list") == {
+        "chameleon": [1, 40],
+        "undercover": [1, 40],
+        "cost_sharing": [1, 21],
+        "prisoner3": [1, 21],
+        "public_goods": [1, 21],
+    }
+
+
+def test_games_that_are_missing_are_counted_and_the_others_count(sample):
     turns, games = sample
     first = turns.match[turns.game == "undercover"].iloc[0]
-    rest = turns[turns.match != first]
-    assert live.gaps(turns, games).empty
-    assert live.gaps(rest, games).to_dict("records") == [
-        {"challenger": "zs@standin_magic", "game": "undercover", "played": 39, "known": 40}
+    rest = turns[(turns.match != first) & (turns.game != "prisoner3")]
+    whole, lacking = live.coverage(turns, games), live.coverage(rest, games)
+    assert whole.played.equals(whole.designed) and whole.groupby("model").played.sum().to_dict() == {
+        "own: standin_magic": 143,
+        "own: standin_magic+PGM": 143,
+        "own: standin_magic+ProPGM": 40,
+    }
+    gaps = lacking[lacking.played < lacking.designed]
+    assert list(gaps[["model", "game", "played", "designed"]].itertuples(index=False, name=None)) == [
+        ("own: standin_magic", "undercover", 39, 40),
+        ("own: standin_magic", "prisoner3", 0, 21),
+        ("own: standin_magic+PGM", "prisoner3", 0, 21),
     ]
     sizes = live.tally(rest, games)
     assert sizes[(sizes.challenger == "zs@standin_magic") & (sizes.metric == "spy_win")].n.sum() == 39
@@ -123,6 +145,8 @@ def test_the_experiment_has_all_arms_of_the_paper_and_tells_them_what_it_prints(
     matches = plan(configuration(["experiment=magic_live", "experiment.models=[standin_magic]"])["experiment"])
     arms = Counter(match.seats[match.game.tested[0]].agent for match in matches)
     assert arms == {"zs": 143, "beliefs": 143, "beliefs_matrix": 40}
+    of_text = Counter(match.game.name for match in matches if match.seats[match.game.tested[0]].agent == "zs")
+    assert of_text == live.DESIGN
     assert {seat.prompts for match in matches for seat in match.seats} == {"as_printed"}
 
 

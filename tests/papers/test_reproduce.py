@@ -22,7 +22,21 @@ def commands(monkeypatch):
     return runs
 
 
-def test_two_models_have_one_file_without_commas(commands):
+@pytest.fixture
+def recorded(monkeypatch, tmp_path):
+    """A folder as if it had the recording of every experiment."""
+    monkeypatch.setattr(reproduce, "input_path", lambda _: tmp_path)
+
+
+def test_scores_that_nobody_recorded_are_left_out_and_a_line_says_how_to_record_them(commands, capfd):
+    assert main(["reproduce", "tradecraft", "turns_path=transcripts/x.parquet"]) == 0
+    assert [run[0] for run in commands] == ["notebook"] and "ratings_path=''" in commands[0]
+    said = capfd.readouterr().out
+    assert "nothing is recorded of tradecraft_ratings" in said
+    assert "make-logs --turns transcripts/x.parquet --folder data/logs/tradecraft_live" in said
+
+
+def test_two_models_have_one_file_without_commas(commands, recorded):
     assert main(["reproduce", "tradecraft", "model=mine,gpt_4o"]) == 0
     assert [run[0] for run in commands] == ["play", "play", "notebook"]
     play, ratings, page = commands

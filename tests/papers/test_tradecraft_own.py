@@ -4,7 +4,9 @@ import pandas as pd
 import pytest
 
 from agon import ROOT, AgonError
+from agon.conf import configuration
 from agon.games.rating.metrics import COLUMNS, scores
+from agon.plan import plan
 from agon.turns import read
 from agon_papers.tradecraft import own, pictures, setups
 from agon_papers.tradecraft.facts import DIMENSIONS, PERSONAS, read_facts
@@ -61,6 +63,39 @@ def test_theory_of_mind_has_the_orders_of_table_2():
 def test_games_that_nobody_rated_have_heads_and_bars_and_no_radars():
     facts = own.own_facts(TURNS, NO_SCORES, PAPER)
     assert len(pictures.head_table(facts)) == 6 and pictures.radar_table(facts, "d").empty
+
+
+def test_pairs_and_problems_of_the_papers_design_that_were_not_played_are_named():
+    whole = own.own_facts(TURNS, NO_SCORES, PAPER)
+    assert set(own.coverage(whole, PAPER).itertuples(index=False, name=None)) == {
+        (f"{one} against {other}", 2, 10)
+        for one, other in [
+            *((f"{persona}-1", f"{persona}-2") for persona in PERSONAS),
+            ("cooperative", "competitive"),
+            ("unprimed", "competitive"),
+            ("unprimed", "cooperative"),
+        ]
+    }
+    assert own.missing_problems(whole, PAPER) == [f"minecraft_public-0{number}" for number in (1, 2, 3, 4)]
+    kind = TURNS[~TURNS.match.isin(TURNS.match[TURNS.agent.eq("tradecraft_unprimed")])]
+    played = own.coverage(own.own_facts(kind, NO_SCORES, PAPER), PAPER).set_index("players").played
+    assert played.sum() == 6 and set(played[played.index.str.contains("unprimed")]) == {0}
+
+
+def test_games_of_other_problems_do_not_count_and_models_that_met_have_a_row():
+    others = own.own_facts(TURNS.assign(variant="minecraft-02"), NO_SCORES, PAPER)
+    assert own.coverage(others, PAPER).played.sum() == 0 and len(own.missing_problems(others, PAPER)) == 5
+    models = own.coverage(own.own_facts(between_models(TURNS), NO_SCORES, PAPER), PAPER)
+    assert models.set_index("players").played.to_dict()["one against other"] == 2 and len(models) == 7
+
+
+@pytest.mark.skipif(not (ROOT / "data/problems").is_dir(), reason="no problems: dvc pull")
+def test_a_whole_run_of_the_experiment_is_the_papers_design():
+    words = ["experiment=tradecraft_live", "experiment.models=[standin_tradecraft]"]
+    matches = plan(configuration(words)["experiment"])
+    rows = own.coverage(own.own_facts(TURNS, NO_SCORES, PAPER), PAPER)
+    assert len(matches) == rows.designed.sum()
+    assert {match.game.variant for match in matches} == {f"minecraft_public-0{number}" for number in range(5)}
 
 
 def test_what_cannot_be_laid_side_by_side_is_refused():

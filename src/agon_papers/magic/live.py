@@ -10,13 +10,22 @@ from agon.games.tables import seat_table
 from agon.metrics.abilities import abilities
 from agon.metrics.tallies import tallies
 from agon_papers.magic.cells import pairs
-from agon_papers.magic.facts import ABILITIES, AVERAGE, PGM
+from agon_papers.magic.facts import ABILITIES, AVERAGE, COMPETITIONS, PGM, SETTINGS
 
-ARMS = {"beliefs_matrix": "+ProPGM", "beliefs": PGM, "zs": ""}
+PRO = "+ProPGM"
+"""Suffix of the arm that plays Chameleon alone."""
+
+ARMS = {"beliefs_matrix": PRO, "beliefs": PGM, "zs": ""}
 """How the name of an agent begins -> suffix of the model's name in the paper's tables. The rest of the name follows in brackets."""
 
-FAMILIES = ("chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods")
-"""The paper's games."""
+DESIGN = {
+    "chameleon": 2 * SETTINGS,
+    "undercover": 2 * SETTINGS,
+    "cost_sharing": COMPETITIONS,
+    "prisoner3": COMPETITIONS,
+    "public_goods": COMPETITIONS,
+}
+"""Family -> the games of it that a challenger plays in the paper. Chameleon and Undercover have two roles."""
 
 OWN = "own: "
 """Begins the label of a row that is not the paper's."""
@@ -36,7 +45,7 @@ POINTS = ("area", "cost", "score", "payback")
 
 
 def tally(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
-    """agon.metrics.tallies.tallies of each challenger, over the games that it has played (`gaps` names the others).
+    """agon.metrics.tallies.tallies of each challenger, over the games that it has played (`coverage` counts them).
 
     Reasoning counts as in the printed numbers: two predictions as one, 600 in a full run (docs/deviations.md).
     Raises AgonError for turns in which nobody is under test.
@@ -53,13 +62,22 @@ def tally(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
     return table.assign(metric=table.metric.replace({"reasoning_published": "reasoning"}))
 
 
-def gaps(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
-    """Families that a challenger has played in part: challenger, game, played, known (numbers of games that `games` has)."""
-    challengers = _challengers(turns, seat_table(games))
-    played = turns.astype({"game": str}).groupby([challengers, "game"]).variant.nunique().rename("played")
-    known = games.groupby("game").variant.nunique().rename("known")
-    table = played.rename_axis(["challenger", "game"]).reset_index().merge(known, on="game")
-    return table[table.played < table.known].reset_index(drop=True)
+def coverage(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
+    """How much of DESIGN each challenger has played: challenger, model (`labels_of`), game, played, designed.
+
+    played, designed: numbers of different games of a family. A family of DESIGN that a challenger has not played has 0.
+    """
+    challengers = _challengers(turns, seat_table(games)).dropna()
+    played = turns.astype({"game": str}).groupby([challengers, "game"], sort=False).variant.nunique()
+    rows = [
+        (challenger, game, played.get((challenger, game), 0), number)
+        for challenger in challengers.unique()
+        for game, number in DESIGN.items()
+        if game == "chameleon" or ARMS.get(_arm_of(challenger)) != PRO
+    ]
+    table = pd.DataFrame(rows, columns=["challenger", "game", "played", "designed"])
+    table.insert(1, "model", labels_of(table.challenger))
+    return table
 
 
 def _challengers(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.Series:
@@ -80,10 +98,15 @@ def label_of(challenger: str) -> str:
     agent, _, model = challenger.partition("@")
     if not model:
         return OWN + agent
-    name = agent.removesuffix("_as_played")
-    arm = next((arm for arm in ARMS if name == arm or name.startswith(f"{arm}_")), "")
-    rest = name.removeprefix(arm).removeprefix("_")
+    arm = _arm_of(challenger)
+    rest = agent.removesuffix("_as_played").removeprefix(arm).removeprefix("_")
     return OWN + model + (f" ({rest})" if rest else "") + ARMS.get(arm, "")
+
+
+def _arm_of(challenger: str) -> str:
+    """The key of ARMS with which the name of a challenger's agent begins; empty if there is none."""
+    name = challenger.partition("@")[0].removesuffix("_as_played")
+    return next((arm for arm in ARMS if name == arm or name.startswith(f"{arm}_")), "")
 
 
 def labels_of(challengers: pd.Series) -> pd.Series:

@@ -62,6 +62,32 @@ def theory_of_mind(scores: pd.DataFrame, facts: Facts) -> pd.DataFrame:
     return shares.sort_values(["name", "order"], ignore_index=True)
 
 
+def coverage(facts: Facts, paper: Facts) -> pd.DataFrame:
+    """How much of the paper's design was played: players, played, designed (numbers of games; played ends at designed).
+
+    A row per pair of personas, and per pair of models that met. In the design each pair plays every problem of the
+    paper's games in both seatings. Games of other problems are not in the design.
+    """
+    problems = _problems(paper)
+    games = facts.games[facts.games.problem.isin(problems)].matchup.value_counts()
+    players = facts.seats.groupby("matchup", sort=False).name.unique()
+    names = {panel: tuple(map(_own_name, pair)) for panel, pair in _persona_panels().items()}
+    pairs = {matchup: tuple(pair) for matchup, pair in players.items() if matchup not in names} | names
+    designed = 2 * len(problems)
+    rows = [(" against ".join(pair), min(games.get(matchup, 0), designed)) for matchup, pair in pairs.items()]
+    return pd.DataFrame(rows, columns=["players", "played"]).assign(designed=designed)
+
+
+def missing_problems(facts: Facts, paper: Facts) -> list[str]:
+    """The problems of the paper's games that nobody has played here."""
+    return sorted(_problems(paper) - set(facts.games.problem))
+
+
+def _problems(paper: Facts) -> set[str]:
+    """The problems of the paper's games, as games here are called: minecraft_public-00 for 0."""
+    return {f"minecraft_public-{int(number):02}" for number in paper.games.problem.dropna()}
+
+
 def seatings(facts: Facts) -> pd.DataFrame:
     """How often each player of a pair had each seat, by problem: matchup, problem, name, first, second, balanced."""
     table = facts.seats.groupby(["matchup", "problem", "name", "seat"]).size().unstack("seat", fill_value=0)
