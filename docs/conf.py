@@ -132,11 +132,14 @@ def local(text: str) -> str:
     return re.sub(r'("\.\./docs/[^"#]*)\.md', r"\1.html", text)
 
 
+CODE = html('<details class="agon-code"><summary>code</summary>')
+
+
 def from_notebook(source: str) -> str:
     """An executed notebook in MyST's Markdown: its set-up and its code are folded."""
     cells = json.loads(source)["cells"]
     silent = next((place for place, cell in enumerate(cells) if cell.get("outputs")), 1)
-    parts = []
+    parts, opened = [], False
     for place, cell in enumerate(cells):
         text = "".join(cell["source"])
         if place == 1 < silent:
@@ -144,13 +147,11 @@ def from_notebook(source: str) -> str:
         if place == silent > 1:
             parts.append(html("</details>"))
         if cell["cell_type"] == "markdown":
-            parts.append(text)
+            opened = "code" in cell["metadata"].get("tags", [])  # it is about the code that follows
+            parts += [*[CODE] * opened, text]
         elif text:
-            parts += [
-                html('<details class="agon-code"><summary>code</summary>'),
-                fenced(text, "python"),
-                html("</details>"),
-            ]
+            parts += [*[CODE] * (not opened), fenced(text, "python"), html("</details>")]
+            opened = False
         parts += map(shown, cell.get("outputs", []))
     return "\n\n".join(parts)
 
@@ -159,7 +160,7 @@ def from_page(source: str) -> str:
     """The landing page with the site around it: its style counts for itself alone."""
     style, body = (re.search(rf"<{tag}>(.*)</{tag}>", source, re.DOTALL)[1] for tag in ("style", "body"))
     _, heading, rest = re.split(r"</?h1>", body, maxsplit=2)
-    style = style.replace(":root", "&")
+    style, rest = style.replace(":root", "&"), re.sub("</?main>", "", rest)
     return f"# {heading}\n\n" + html(f'<style>.agon {{{style}}}</style><div class="agon">{local(rest)}</div>') + menu()
 
 

@@ -142,9 +142,9 @@ def _drawn(output: Any, folder: Path | None) -> str:
         text = _without_headline(text)
     wide, high = (round(float(size) * 4 / 3) for size in re.findall(r'\b(?:width|height)="([\d.]+)pt"', text)[:2])
     source = b64encode(text.encode()).decode()
-    kind = "wide" if wide > WIDE else "narrow"
+    kind = 'class="wide" tabindex="0"' if wide > WIDE else 'class="narrow"'
     image = f'<img class="drawn" src="data:image/svg+xml;base64,{source}" width="{wide}" height="{high}" alt="{alt}">'
-    return f'<figure class="{kind}" tabindex="0">{image}</figure>'
+    return f"<figure {kind}>{image}</figure>"
 
 
 def _without_headline(drawing: str) -> str:
