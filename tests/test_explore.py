@@ -485,6 +485,7 @@ def test_a_match_is_stepped_by_keys_and_shows_what_was_recorded(tmp_path, visit)
     turns, (address, shown, tiles) = watched(tmp_path, visit, stepped)
     name, last = turns.match.iloc[0], turns.turn.nunique()
     assert address == f"match={name}&step={last}" and len(shown) == last
+    assert "does not know" in shown[0]
     asked = turns[turns.asked]
     assert tiles == len(asked) + turns.seat.nunique(), "and the names at the left"
     for row in asked[asked.reply.notna()].itertuples():

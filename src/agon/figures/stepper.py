@@ -6,23 +6,23 @@ import pandas as pd
 
 from agon.figures import viewer
 from agon.games import Observation
-from agon.games.html import format_value, plain
+from agon.games.base import PUBLIC
+from agon.games.html import plain
 from agon.games.pages import UNREADABLE
 from agon.replay import Replay, Step
 
 SHORT = 3
 """Letters of a label that fit on a tile."""
-HIDDEN = "word", "spy_word"
-"""Settings that not every seat is told."""
 
 
 def match_data(replay: Replay, turns: pd.DataFrame) -> dict[str, Any]:
-    """The data of a match, of which `turns` has all rows: match, game, variant, players, facts, moves.
+    """The data of a match, of which `turns` has all rows: match, game, variant, players, secrets, moves.
 
-    A player has name, and role, agent and model if there are any. `facts`: name -> hidden setting of the game, in words. A move has
-    turn, round, phase, paid (points of every seat) and acts: seat, does, tile (does, shortened), place (among at most three options),
-    says (the whole answer), wrong (why another action was put in its place), believes (the seat's matrix) and thinks. What does not
-    apply is left out.
+    A player has name, lacks (the secrets that it does not know), and role, agent and model if there are any.
+    `secrets`: words of the game's setting that spectators did not see.
+    A move has turn, round, phase, paid (points of every seat) and acts. An act has seat, does, tile (does, shortened),
+    place (among at most three options), says (the whole answer), wrong (why another action was put in its place),
+    believes (the seat's matrix) and thinks. What does not apply is left out.
     """
     names = viewer.players(replay)
     rows = turns.set_index(["turn", "seat"]).astype(dict.fromkeys(("fallback", "reply"), object))
@@ -35,7 +35,7 @@ def match_data(replay: Replay, turns: pd.DataFrame) -> dict[str, Any]:
         "game": replay.game.name,
         "variant": replay.game.variant,
         "players": [
-            {"name": name}
+            {"name": name, "lacks": [plain(word) for word in replay.game.secrets(seat)]}
             | {
                 kind: str(first.loc[seat, kind])
                 for kind in ("role", "agent", "model")
@@ -43,11 +43,7 @@ def match_data(replay: Replay, turns: pd.DataFrame) -> dict[str, Any]:
             }
             for seat, name in enumerate(names)
         ],
-        "facts": {
-            name.replace("_", " "): plain(format_value(getattr(replay.game, name)))
-            for name in HIDDEN
-            if _filled(getattr(replay.game, name, None))
-        },
+        "secrets": [plain(word) for word in replay.game.secrets(PUBLIC)],
         "moves": [_move(step, rows, private) for step in replay.steps],
     }
 

@@ -55,7 +55,7 @@ def comeback(rows: Rows) -> float:
 
 
 def betrayal(rows: Rows) -> float:
-    """For how many turns in a row all chose one action and gained by it, before one player alone left it and was paid most."""
+    """For how many turns in a row all gained by one action, before one player alone left it and was paid most."""
     run, best, common = 0, 0, None
     for _, turn in groupby((row for row in rows if row.asked), key=attrgetter("turn")):
         actions, payoffs = zip(*((row.action, row.payoff) for row in turn), strict=True)
@@ -70,7 +70,10 @@ def betrayal(rows: Rows) -> float:
 
 
 def false_suspicion(rows: Rows) -> float:
-    """How many players of the greater party voted for one of their own. A vote names a seat, as `Player 1`; one player has another role."""
+    """How many players of the greater party voted for one of their own.
+
+    One player alone is of the other party. A vote names a seat, as `Player 1`.
+    """
     votes = [row for row in rows if row.phase == "vote" and row.role]
     parties = defaultdict[str, set[int]](set)
     for row in votes:
@@ -156,7 +159,10 @@ RULES = {
 
 
 def showcases(turns: pd.DataFrame) -> pd.DataFrame:
-    """One row per game and rule: game, match, rule, score. It is the match with the highest score above 0; of equals, the lowest id."""
+    """One row per game and rule: game, match, rule, score.
+
+    It is the match with the highest score above 0; of equals, the one with the lowest id.
+    """
     plain = turns[NEEDED].sort_values(["match", "turn", "seat"]).astype(object)
     plain = plain.where(plain.notna(), None)
     scores = pd.DataFrame(

@@ -15,9 +15,10 @@ function told(move) {
   return acts + (move.paid.some(Boolean) ? `. Points: ${move.paid.map(signed).join(", ")}` : "");
 }
 
+const quoted = (words) => words.map((word) => `“${word}”`).join(", ");
+
 function details() {
-  const facts = Object.entries(game.facts).map(([name, value]) => `${name} “${value}”`).join(", ");
-  return [el("p", {class: "soft"}, [facts ? `Not known to all players: ${facts}.` : "", game.silent].filter(Boolean).join(" "))];
+  return [el("p", {class: "soft"}, [game.secrets.length ? `Secret: ${quoted(game.secrets)}.` : "", game.silent].filter(Boolean).join(" "))];
 }
 
 /** A column for every move, with a tile for every player that moved. */
@@ -55,7 +56,7 @@ function seated(seat, at) {
   const believes = latest(at, seat, "believes");
   const thinks = latest(at, seat, "thinks");
   return el("section", null, el("h2", null, player.name, player.role ? `, ${player.role}` : ""),
-    el("p", {class: "soft"}, [player.model, player.agent].filter(Boolean).join(", ")),
+    el("p", {class: "soft"}, [player.model, player.agent, player.lacks.length ? `does not know ${quoted(player.lacks)}` : ""].filter(Boolean).join(", ")),
     el("p", null, act ? [el("span", {class: "soft"}, act.does === data.unreadable ? "" : phase(game.moves[at - 1])[1]), el("strong", {class: "did"}, act.does.replaceAll("; ", "\n"))] : el("span", {class: "soft"}, at ? "does not move now" : "\u00a0")),
     act && act.wrong ? el("p", {class: "soft"}, `(${act.wrong})`) : null,
     act && act.says && act.says !== act.does ? [el("p", {class: "soft"}, "Its whole answer:"), el("blockquote", null, act.says)] : null,
