@@ -167,10 +167,10 @@ class People(ABC):
         """Seat -> the round of its last question, if it missed that answer."""
         self.last_answers: dict[int, str] = {}
         """Seat -> its answers since the last step, in words."""
-        self.stepped = monotonic()
-        """The time of the last step (monotonic seconds)."""
-        self.answered: dict[int, float] = {}
-        """Seat -> the time of its last answer (monotonic seconds)."""
+        self.stepped = time()
+        """The time of the last step (seconds since 1970)."""
+        self.answered: dict[int | None, float] = {}
+        """Seat -> the time of its last answer (seconds since 1970)."""
         self.timeouts = Counter[int]()
         """Seat -> the number of answers that it missed."""
         self.leavers = set[int]()
@@ -350,7 +350,7 @@ class People(ABC):
         del self.questions[seat]
         self.last_answers[seat] = "; ".join(page_of(self.game).told(view, action) for action in actions)
         self.readers.add(seat)
-        self.answered[seat] = monotonic()
+        self.answered[seat] = time()
         self.missed_rounds.pop(seat, None)
         question.future.set_result(answers[0])
         self.notify()

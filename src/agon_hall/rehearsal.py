@@ -13,7 +13,9 @@ from typing import Any
 import httpx
 import pandas as pd
 
+from agon.conf import load
 from agon.errors import AgonError, count
+from agon.games.pages import page_of
 from agon.paths import display_path
 from agon.plan import PERSON
 from agon_hall.gather import gather
@@ -55,7 +57,7 @@ def checks(design: Study) -> tuple[list[str], list[str]]:
     for name, model in models.items():
         if (key := getattr(model, "key", None)) and not os.environ.get(key, "").strip():
             faults.append(f"model {name}: {key} is not in the environment")
-    notes = omissions(design)
+    notes = omissions(design) + _losers(design)
     if models and design.budget.usd is not None:
         matches = sum(cell.quota // len(cell.people) for cell in cells(design))
         notes.append(
@@ -87,6 +89,16 @@ def omissions(design: Study) -> list[str]:
             f"where somebody leaves, {design.dropout.then} plays on, and the others are not told: "
             "say so in the consent or in the debriefing"
         )
+    return notes
+
+
+def _losers(design: Study) -> list[str]:
+    """Notes about cells in which a person cannot win, whatever all players do."""
+    notes = []
+    for cell in cells(design):
+        game: Any = load("game", cell.game) if "~" not in cell.game else None
+        seats = set(page_of(game).hopeless(game) if game else ()) & {*cell.people}
+        notes += [f"{cell.name}: {game.players[seat]} cannot win, whatever all players do" for seat in sorted(seats)]
     return notes
 
 

@@ -4,7 +4,6 @@ import json
 from collections import defaultdict
 from collections.abc import Collection
 from functools import partial
-from time import monotonic
 from typing import Any
 
 from starlette.requests import Request
@@ -55,7 +54,7 @@ def seat_context(table: Table, seat: int | None) -> dict[str, Any]:
         "awaited_players": terms.say("other players")
         if table.opens
         else join_players(table, table.seats_to_answer()) or terms.say("the table"),
-        "waited": round(monotonic() - max(table.stepped, table.answered.get(-1 if seat is None else seat, 0.0))),
+        "waits_since": round(1000 * max(table.stepped, table.answered.get(seat, 0.0))),
         "refusal": "",
         "last": "" if view is None else _last(table, seat, view),
         "away_players": join_players(

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from time import monotonic
+from time import time
 from typing import Any
 
 from agon.agents import Place, Reply
@@ -198,7 +198,7 @@ class Table(People):
             raise Halted(self.why)
         self.steps += self.state is not None
         self.start = state if self.state is None else self.start
-        self.state, self.last_answers, self.stepped = state, {}, monotonic()
+        self.state, self.last_answers, self.stepped = state, {}, time()
         self.totals = tuple(total + payoff for total, payoff in zip(self.totals, payoffs, strict=True))
         self.notify()
 

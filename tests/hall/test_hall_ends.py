@@ -179,7 +179,7 @@ def test_focus_goes_to_the_question_and_nothing_jumps(server, person):
     ada.press("cooperation")
     ada.page.get_by_text("Waiting for Player 2").wait_for()
     assert abs(ada.page.evaluate(below) - before) < 40
-    assert "second" in ada.page.locator("#status [data-from]").inner_text()
+    ada.page.wait_for_function("() => document.querySelector('#status [data-since]')?.textContent.includes('second')")
     bo.press("cooperation")
     ada.page.wait_for_function(f"({FOCUS})().startsWith('Round 2')")
     assert not ada.errors

@@ -4,6 +4,7 @@ import asyncio
 import re
 from dataclasses import replace
 
+import msgspec
 import pytest
 import yaml
 from driving import hall, settled
@@ -21,6 +22,7 @@ from agon.plan import PERSON
 from agon.turns import read, read_games
 from agon_hall import new_table
 from agon_hall.protocol import cells, require_interviews_named, study
+from agon_hall.rehearsal import checks
 from agon_hall.rules import rules_text
 
 
@@ -207,6 +209,19 @@ def test_seats_that_cannot_win_are_marked_and_not_drawn():
     assert "minecraft_public-08, which Player 2 cannot win" in setting.options
     make = next(thing for thing in things if getattr(thing, "label", "") == "Make the table").do
     assert not {make()[0]["game"].partition("/")[2] for _ in range(300)} & set(found)
+
+
+def test_a_rehearsal_names_a_person_who_cannot_win():
+    design = study("tradecraft_people")
+    for games, seats, people in (
+        (["tradecraft_public/minecraft_public-08"], ["human", "human"], ["Player 2"]),
+        (["tradecraft_public/minecraft_public-08"], ["human", "anything"], []),
+        (["tradecraft_public/minecraft_public-00"], ["human", "human"], []),
+    ):
+        group = msgspec.structs.replace(next(iter(design.cells.values())), games=games, seats=seats)
+        _, notes = checks(msgspec.structs.replace(design, cells={"only": group}))
+        said = [f"only: {who} cannot win, whatever all players do" for who in people]
+        assert [note for note in notes if "cannot win" in note] == said
 
 
 def test_a_game_in_which_anybody_can_win_marks_nobody():

@@ -3,6 +3,7 @@
 (() => {
   const by = (id) => document.getElementById(id);
   const main = document.querySelector("main");
+  const ahead = Date.now() - main.dataset.at / 1000;  // how far this clock is ahead of the server's, in milliseconds
   const words = JSON.parse(document.body.dataset.words), phrase = (which, number) => words[which].replace("{}", number);
   const fields = (part) => [...part.querySelectorAll("input[name], select[name], textarea[name]")];
   const tick = (field) => field.type === "checkbox" || field.type === "radio";
@@ -67,10 +68,6 @@
       element.dataset.until = Date.now() + 1000 * element.dataset.left;
       element.removeAttribute("data-left");
     }
-    for (const element of document.querySelectorAll("[data-since]")) {
-      element.dataset.from = Date.now() - 1000 * element.dataset.since;
-      element.removeAttribute("data-since");
-    }
     const go = document.querySelector("[data-go]");  // a match begins, or another tab has gone on; an open form goes on by itself
     if (go && !document.querySelector("[data-sending]")) location.replace(go.dataset.go);
     const title = document.querySelector("[data-title]");
@@ -83,7 +80,8 @@
       element.textContent = lasting(left);
       element.parentElement.classList.toggle("bad", left <= 10);
     }
-    for (const element of document.querySelectorAll("[data-from]")) element.textContent = lasting(Math.max(0, Math.round((Date.now() - element.dataset.from) / 1000)));
+    for (const element of document.querySelectorAll("[data-since]"))
+      element.textContent = `(${lasting(Math.max(0, Math.round((Date.now() - ahead - element.dataset.since) / 1000)))})`;
   }, 1000);
   document.addEventListener("click", (event) => { const fold = event.target.closest?.("summary")?.parentElement; if (fold) fold.dataset.touched = ""; }, true);
 
@@ -225,11 +223,9 @@
 
   // ---- news, as it happens; while a button is held down it waits, so that the button is still there when it is let go
   let held = null;
-  addEventListener("pointerdown", () => { held ??= []; }, true);
-  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => {
-    const news = held || []; held = null;
-    for (const use of news) use();
-  }), true);
+  const letGo = () => { const news = held || []; held = null; for (const use of news) use(); };
+  addEventListener("pointerdown", () => { held ??= []; setTimeout(letGo, 1000); }, true);  // a pointer may be let go outside of the window
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(letGo), true);
   const live = document.querySelector("[data-live]");
   const PLACES = 4;  // a browser has six connections to a server, and forms need one: four pages have a stream, further ones poll
   let source, lastNews, wait = 500, later, hasPlace = !navigator.locks;
