@@ -143,7 +143,10 @@ def test_a_plan_says_what_it_can_decide(project):
     project.model("http://127.0.0.1:9")
     said = done(project.run("power", "experiment=planned", "--sd=3", "--detect=2", "budget.usd=1"))
     assert "points; spread 3, assumed" in said and re.search(r"^pd +default +agent +1 +1 +5 +3 +- +6\.\d", said, re.M)
-    assert re.search(r"a difference of 2 in each of these takes \d+ matches of each of 2 kinds: about [\d.]+ USD", said)
+    assert re.search(
+        r"a difference of 2 in each of these takes (\d+) matches of each condition \(\1 in each of 2 kinds, \d+ in all\): about [\d.]+ USD",
+        said,
+    )
     assert re.search(r"^1 USD: \d+ matches, [\d.]+ USD, detect [\d.]+ by agent$", said, re.M)
     wrong = project.run("power", "experiment=planned", "--detect=0")
     assert wrong.returncode == 1 and "--detect must be a number above 0" in wrong.stderr
@@ -156,7 +159,7 @@ def test_a_budget_decides_what_it_can_pay_for(project):
     said, poor = (done(project.run(*words, f"budget.usd={usd}")) for usd in (50, 1))
     assert "1 USD are not two matches of each kind, which cost about" in poor
     assert re.search(r"^pd +default +agent +1 +2 +6 +4 +- +\d", said, re.M)
-    usd = re.search(r"takes \d+ matches of each of 4 kinds: about ([\d.,]+) USD \(server", said)[1]
+    usd = re.search(r"in each of 4 kinds, \d+ in all\): about ([\d.,]+) USD \(server", said)[1]
     [(spent, least)] = re.findall(r"^50 USD: [\d,]+ matches, ([\d.]+) USD, detect ([\d.]+) by agent", said, re.M)
     assert float(spent) <= 50 and (float(least) > 2) == (float(usd.replace(",", "")) > 50)
 
