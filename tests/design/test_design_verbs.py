@@ -48,7 +48,14 @@ def test_a_registered_hypothesis_cannot_change_and_is_recognised(project):
     assert "registered already" in done(project.run("register", "experiment=said", written(project)))
     late = project.run("register", "experiment=said", written(project, FILE.replace("less", "more")))
     assert late.returncode == 1 and "128 exchanges, and another one is registered" in late.stderr
-    done(project.run("play", "experiment=said"))
+    whole = done(project.run("play", "experiment=said"))
+    other = done(project.run("play", "experiment=said", "experiment.repetitions=1", "out=transcripts/one.parquet"))
+    note = (
+        "note: the plan is not the registered one (data/recordings/said/registered.jsonl): 4 matches are planned, and 8"
+    )
+    assert note in other and "the plan is not" not in first + whole
+    again = done(project.run("record", "experiment=said", "experiment.repetitions=1"))
+    assert note in again
     by = ("compare", "--experiment=said", "--by=agent:zs_once,cot_once")
     registered = done(project.run(*by, "--metric=points", "--within=game,opponent"))
     assert "registered: points by agent:zs_once,cot_once within game,opponent: difference: " in registered
@@ -63,7 +70,11 @@ def test_a_registered_hypothesis_cannot_change_and_is_recognised(project):
     [
         (None, (), "has no registered question to stop by"),
         (FILE, (), "has no registered question to stop by"),
-        (FILE + UNTIL, ("experiment.repetitions=2",), "8 matches are planned, and not those registered"),
+        (
+            FILE + UNTIL,
+            ("experiment.repetitions=2",),
+            "8 matches are planned, and 12 were registered: say the same settings",
+        ),
         (FILE + UNTIL, ("batch=true",), "leave batch=true"),
     ],
 )
