@@ -44,7 +44,7 @@ class Comparison:
 
     pairs: pd.DataFrame
     """One row per metric and two conditions: metric, first, second; the fields of agon_design.differences.Difference, where
-    `difference` is the second less the first; holm (p after Holm's correction over all rows), needed_to_detect (matches of each)."""
+    `difference` is the second less the first; holm (p after Holm over all rows), needed_to_detect (matches of each condition)."""
     strata: pd.DataFrame
     """One row per metric, two conditions and stratum: the columns that the two share, and CELL."""
     conditions: pd.DataFrame

@@ -18,7 +18,7 @@ from agon.record.estimate import estimates
 from agon.record.habits import Habits
 from agon.record.load import Load
 from agon.turns import read, read_games
-from agon_design.power import Design, design, variances
+from agon_design.power import MOST, Design, design, variances
 
 
 def power(settings: Settings, metric: str, detect: float | None, sd: float | None, variance: str | None) -> None:
@@ -46,7 +46,8 @@ def power(settings: Settings, metric: str, detect: float | None, sd: float | Non
     unit = f"{metric}, in standard deviations within a cell" if bare and sd is None else metric
     click.echo(f"smallest difference found with a power of 80 % (t test, two-sided 5 %): {unit}; {basis}")
     say_columns(
-        [["game", "variant", "by", "pairs", "shared cells", "matches of each", "sd", "df", "detects"]], comparisons
+        [["game", "variant", "by", "pairs", "shared cells", "matches of each condition", "sd", "df", "detects"]],
+        comparisons,
     )
     if comparisons.df.notna().any():
         click.echo(
@@ -64,9 +65,16 @@ def power(settings: Settings, metric: str, detect: float | None, sd: float | Non
 def _explain_needed(planned: Design, difference: float, by_model: pd.Series) -> str:
     """How many matches show a difference, and what they cost."""
     number = planned.needed(difference)
-    matches = "more than a million matches" if number is None else count(number, "match")
-    line = f"a difference of {difference:g} in each of these takes {matches} of each of {len(planned.kinds):,} kinds"
-    if number is None or by_model.empty:
+    line = f"a difference of {difference:g} in each of these takes"
+    if number is None:
+        return f"{line} more than {MOST:,} matches in a cell"
+    of_condition = planned.comparisons(dict.fromkeys(planned.kinds.index, number)).n
+    sizes = " to ".join(f"{size:,.0f}" for size in sorted({of_condition.min(), of_condition.max()}))
+    kinds = len(planned.kinds)
+    line += (
+        f" {sizes} matches of each condition ({number:,} in each of {count(kinds, 'kind')}, {number * kinds:,} in all)"
+    )
+    if by_model.empty:
         return line
     costs = by_model * number
     parts = (f"{model} {'unknown' if cost != cost else f'{cost:,.2f}'}" for model, cost in costs.items())

@@ -46,7 +46,7 @@ class Design:
     def comparisons(self, n: Mapping[str, int] | pd.Series | None = None) -> pd.DataFrame:
         """The smallest detectable differences with `n` matches of each kind (None: as planned).
 
-        One row per game, variant and `by` (agent or model): pairs, strata (of both conditions), n (matches of each of the two), sd
+        One row per game, variant and `by` (agent or model): pairs, strata (of both conditions), n (matches of each condition), sd
         (within cells, from the upper limits of the variances), df (the fewest behind one of these), detectable (in the pair with
         the least power).
         """

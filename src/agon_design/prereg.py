@@ -1,7 +1,6 @@
 """Hypotheses, exclusions and a rule to stop by, registered before anything is asked, and kept beside the recording."""
 
 from collections.abc import Collection
-from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,9 +10,7 @@ from msgspec.structs import astuple
 from agon.conf import current_name, document
 from agon.errors import AgonError, count, describe_fault
 from agon.paths import display_path, input_path, read_text_file
-
-FILE = "registered.jsonl"
-"""In the folder of a recording: the registration is its first line."""
+from agon.record.registration import FILE, Registration, plan_hash, registration, text_hash
 
 
 class Hypothesis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -92,22 +89,6 @@ class Preregistration(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """When `record-until` stops; none: all matches are played."""
 
 
-class Registration(msgspec.Struct, frozen=True):
-    """A line of FILE."""
-
-    fingerprint: str
-    """Hash of the file's text."""
-    plan: str
-    """Hash of the matches planned."""
-    matches: int
-    text: str
-
-    @property
-    def content(self) -> Preregistration:
-        """The preregistration."""
-        return msgspec.yaml.decode(self.text, type=Preregistration)
-
-
 def read(path: str) -> tuple[Preregistration, str]:
     """A preregistration, and its text. Raises AgonError for one that is not there or does not fit."""
     file = input_path(path)
@@ -119,15 +100,9 @@ def read(path: str) -> tuple[Preregistration, str]:
         raise AgonError(f"{display_path(file)} does not fit: {describe_fault(error, Preregistration)}") from None
 
 
-def registration(folder: Path) -> Registration | None:
-    """That of a recording's folder; none where there is none. Raises AgonError for a damaged one."""
-    file = folder / FILE
-    if not file.is_file():
-        return None
-    try:
-        return msgspec.json.decode(file.read_bytes().partition(b"\n")[0], type=Registration)
-    except msgspec.MsgspecError as error:
-        raise AgonError(f"{display_path(file)} is damaged ({error}): fetch it again with `dvc pull data.dvc`") from None
+def content_of(entry: Registration) -> Preregistration:
+    """The preregistration in a registration."""
+    return msgspec.yaml.decode(entry.text, type=Preregistration)
 
 
 def register(path: str, folder: Path, matches: Collection[str], exchanges: int) -> str:
@@ -136,7 +111,7 @@ def register(path: str, folder: Path, matches: Collection[str], exchanges: int) 
     `matches`: ids of those planned; `exchanges`: how many are recorded already. Raises AgonError.
     """
     _, text = read(path)
-    entry, before = Registration(_hash(text), plan_hash(matches), len(matches), text), registration(folder)
+    entry, before = Registration(text_hash(text), plan_hash(matches), len(matches), text), registration(folder)
     if entry == before:
         return f"registered already: {path} ({entry.fingerprint}), {count(len(matches), 'match')}"
     if exchanges:
@@ -150,17 +125,8 @@ def register(path: str, folder: Path, matches: Collection[str], exchanges: int) 
     return f"registered: {path} ({entry.fingerprint}), {count(len(matches), 'match')}, before anything was asked"
 
 
-def plan_hash(matches: Collection[str]) -> str:
-    """The hash of planned matches, by their ids."""
-    return _hash("\n".join(sorted(matches)))
-
-
 def condition_now(column: str, value: str) -> str:
     """A value of a column of turns, with agents as they are called now; several opponents are joined by +."""
     if column not in ("agent", "opponent"):
         return value
     return "+".join(sorted(current_name("agent", name) for name in value.split("+")))
-
-
-def _hash(text: str) -> str:
-    return blake2b(text.encode(), digest_size=8).hexdigest()

@@ -11,13 +11,14 @@ import click
 from agon.cli.hosts import say_hosts
 from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
 from agon.cli.recording import FailureNotes, await_with_progress, describe_spending
-from agon.errors import AgonError, count, visible
+from agon.errors import AgonError, visible
 from agon.models import Model
 from agon.models.batch import Journal
 from agon.models.ledger import Ledger
 from agon.models.limits import Budget
 from agon.models.recording import Writer
 from agon.paths import display_path
+from agon.record.registration import explain_other_plan, registration
 from agon_design import prereg, until
 
 
@@ -35,15 +36,15 @@ def register(settings: Settings, file: str) -> None:
 def record_until(settings: Settings) -> int:
     """Asks block by block; the exit code."""
     name, matches, models, recording = experiment_of(settings)
-    entry = prereg.registration(recording.path.parent)
-    rule = None if entry is None else entry.content.until
+    entry = registration(recording.path.parent)
+    rule = None if entry is None else prereg.content_of(entry).until
     if entry is None or rule is None:
         raise AgonError(
             f"experiment {name} has no registered question to stop by: write `until` into a file, and register it "
             f"(python -m agon register --file FILE experiment={name})"
         )
-    if entry.plan != prereg.plan_hash([match.id for match in matches]):
-        raise AgonError(f"{count(len(matches), 'match')} are planned, and not those registered: say the same settings")
+    if why := explain_other_plan(recording.path.parent, [match.id for match in matches]):
+        raise AgonError(f"{why}: say the same settings")
     if settings["batch"]:
         raise AgonError("record-until waits for matches, one after another: leave batch=true out")
     say_cautions(settings)

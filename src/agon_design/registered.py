@@ -3,16 +3,34 @@
 from collections.abc import Collection, Sequence
 from math import nan
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
+from statsmodels.stats.multitest import multipletests
 
 from agon.errors import AgonError, count
 from agon.paths import ROOT
+from agon.record.registration import plan_hash, registration
 from agon.scores import with_all
 from agon.turns import PARTIAL, replaced
 from agon_design.compare import compare
-from agon_design.prereg import Exclusion, Hypothesis, Preregistration, condition_now, plan_hash, registration
+from agon_design.prereg import Exclusion, Hypothesis, Preregistration, condition_now, content_of
 from agon_design.words import of_matches
+
+LEVEL = 0.05
+"""The largest p, after Holm's correction over all registered hypotheses, with which a verdict is no longer undecided."""
+
+
+class Result(NamedTuple):
+    """What an analysis has found of a comparison."""
+
+    comparison: Hypothesis
+    """Its `expect` is ignored."""
+    low: float
+    high: float
+    """The 95 % interval of the difference."""
+    p: float
+    """Before any correction."""
 
 
 def check_comparison(
@@ -24,10 +42,11 @@ def check_comparison(
     """
     column = by.partition(":")[0]
     analyses = [
-        (
+        Result(
             Hypothesis(row.metric, f"{column}:{row.first},{row.second}", "difference", tuple(within), alike),
             row.low,
             row.high,
+            row.p,
         )
         for row in pairs.itertuples()
     ]
@@ -83,26 +102,25 @@ def run_registered(turns: pd.DataFrame, games: pd.DataFrame) -> list[str]:
                     analysed, games, hypothesis.metric, hypothesis.by, within=hypothesis.within, alike=hypothesis.alike
                 ).pairs
             except AgonError as error:
-                results.append((hypothesis, nan, nan))
+                results.append(Result(hypothesis, nan, nan, nan))
                 failed.append(f"{hypothesis.metric} by {hypothesis.by}: {error}")
             else:
-                results.append((hypothesis, pairs.low[0], pairs.high[0]))
+                results.append(Result(hypothesis, pairs.low[0], pairs.high[0], pairs.p[0]))
         lines += check_registration(_recording(name), results, rows["match"].unique()) + left_out + failed
     return lines
 
 
-def check_registration(
-    folder: Path, results: Sequence[tuple[Hypothesis, float, float]], matches: Collection[str] | None = None
-) -> list[str]:
+def check_registration(folder: Path, results: Sequence[Result], matches: Collection[str] | None = None) -> list[str]:
     """Lines that say whether an analysis is the registered one, and the verdict on each hypothesis.
 
-    `results`: (comparison, low, high) with the interval of the difference; its `expect` is ignored. `matches`: the ids of the matches
-    in the analysis; None: no line compares them with the registered ones.
+    A verdict takes the interval, and p after Holm's correction over all registered hypotheses. One without a result counts as if
+    its p were 1, so that the corrected p of the others is an upper limit. `matches`: the ids of the matches in the analysis; None:
+    no line compares them with the registered ones.
     """
     entry = registration(folder)
     if entry is None:
         return []
-    content = entry.content
+    content = content_of(entry)
     lines = [f"registered ({entry.fingerprint}): {content.question}"]
     if content.until is not None:
         lines.append(f"registered: asking stops when {content.until}")
@@ -110,14 +128,20 @@ def check_registration(
     elif matches is not None and plan_hash(matches) != entry.plan:
         lines.append(f"note: {count(len(matches), 'match')} are here, and {entry.matches:,} were registered")
     keys = {_key(item): item for item in content.hypotheses}
-    for analysis, low, high in results:
-        hypothesis = keys.pop(_key(analysis), None)
+    found = {_key(result.comparison): result for result in results}
+    p_values = [found[key].p if key in found and found[key].p <= 1 else 1.0 for key in keys]
+    corrected = dict(zip(keys, multipletests(p_values, method="holm")[1], strict=True))
+    for key, result in found.items():
+        hypothesis = keys.pop(key, None)
         if hypothesis is None:
-            near = [item for item in content.hypotheses if _key(item)[:2] == _key(analysis)[:2]]
+            near = [item for item in content.hypotheses if _key(item)[:2] == key[:2]]
             differs = f"; registered was: {near[0]}" if near else ""
-            lines.append(f"not registered: {analysis.metric} by {analysis.by}{differs}")
+            lines.append(f"not registered: {result.comparison.metric} by {result.comparison.by}{differs}")
         else:
-            lines.append(f"registered: {hypothesis}: {_verdict(hypothesis.expect, low, high)}")
+            lines.append(f"registered: {hypothesis}: {_verdict(hypothesis.expect, result, corrected[key])}")
+    if len(corrected) > 1:
+        over = f"p of the verdicts is after Holm over the {len(corrected)} registered hypotheses"
+        lines.append(f"note: {over}" + "; it is an upper limit, because some are not looked at here" * bool(keys))
     lines += [f"registered, and not looked at here: {item}" for item in keys.values()]
     words = [item for item in content.exclusions if isinstance(item, str)]
     return lines + [f"registered exclusion, not checked: {item}" for item in words]
@@ -129,12 +153,14 @@ def _key(hypothesis: Hypothesis) -> tuple[str, str, frozenset[str], bool]:
     return hypothesis.metric, f"{column}:{by}", frozenset(hypothesis.within), hypothesis.alike
 
 
-def _verdict(expect: str, low: float, high: float) -> str:
-    if not low <= high:
+def _verdict(expect: str, result: Result, p: float) -> str:
+    """The verdict, with what decides it: the interval, and p after the correction."""
+    if not result.low <= result.high:
         return "no interval"
-    sign = 1 if low > 0 else -1 if high < 0 else 0
+    sign = 1 if result.low > 0 else -1 if result.high < 0 else 0
     signs = {"more": (1,), "less": (-1,), "difference": (1, -1)}[expect]
-    return "undecided" if sign == 0 else "as expected" if sign in signs else "the opposite"
+    verdict = "undecided" if sign == 0 or p > LEVEL else "as expected" if sign in signs else "the opposite"
+    return f"{verdict} (95 % interval {result.low:+.4g} to {result.high:+.4g}, p {p:.3g})"
 
 
 def _with_registration(turns: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -149,7 +175,7 @@ def _with_registration(turns: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 def _content(experiment: str) -> Preregistration:
     entry = registration(_recording(experiment))
     assert entry is not None
-    return entry.content
+    return content_of(entry)
 
 
 def _recording(experiment: str) -> Path:

@@ -13,7 +13,7 @@ from agon_design.units import in_both
 
 def explain_pair(row: Any) -> str:
     """A row of the pairs: means, difference, effect size, p, and the number of matches that shows it."""
-    unit = "pairs" if row.how == "paired" else "matches of each"
+    unit = "pairs" if row.how == "paired" else "matches of each condition"
     floor = row.p_error > 0 and isclose(
         row.p, row.p_error
     )  # no drawn arrangement is as far apart: p is 1 / (draws + 1)
@@ -30,7 +30,7 @@ def explain_pair(row: Any) -> str:
     ]
     sizes = [f"{row.needed:,.0f} {unit} at this difference"] if row.needed == row.needed else []
     if "needed_to_detect" in row._fields and row.needed_to_detect == row.needed_to_detect:
-        sizes.append(f"{row.needed_to_detect:,.0f} at {row.detect:g}")
+        sizes.append(f"{row.needed_to_detect:,.0f} {unit} at a difference of {row.detect:g}")
     behind = f" (spread {row.spread:.3g}, {count(int(row.df), 'degree')} of freedom)"
     return "\n".join([*lines, *([f"  for a power of 80 %: {', '.join(sizes)}{behind}"] if sizes else [])])
 

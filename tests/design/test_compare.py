@@ -301,7 +301,7 @@ def test_the_command_says_it_writes_it_and_overwrites_nothing(tmp_path, capfd):
     assert main([*words, f"--out={tmp_path}/made"]) == 0
     told = capfd.readouterr().out
     assert "cooperation_rate: zs" in told and re.search(
-        r"for a power of 80 %: .* at 0\.1 \(spread \S+, \d+ degrees of freedom\)", told
+        r"for a power of 80 %: .* at a difference of 0\.1 \(spread \S+, \d+ degrees of freedom\)", told
     )
     names = {path.name for path in (tmp_path / "made").iterdir()}
     assert names >= {"pairs.csv", "strata.csv", "conditions.csv", "points_zs_cot.png", "cooperation_rate_zs_cot.svg"}

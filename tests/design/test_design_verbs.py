@@ -48,7 +48,14 @@ def test_a_registered_hypothesis_cannot_change_and_is_recognised(project):
     assert "registered already" in done(project.run("register", "experiment=said", written(project)))
     late = project.run("register", "experiment=said", written(project, FILE.replace("less", "more")))
     assert late.returncode == 1 and "128 exchanges, and another one is registered" in late.stderr
-    done(project.run("play", "experiment=said"))
+    whole = done(project.run("play", "experiment=said"))
+    other = done(project.run("play", "experiment=said", "experiment.repetitions=1", "out=transcripts/one.parquet"))
+    note = (
+        "note: the plan is not the registered one (data/recordings/said/registered.jsonl): 4 matches are planned, and 8"
+    )
+    assert note in other and "the plan is not" not in first + whole
+    again = done(project.run("record", "experiment=said", "experiment.repetitions=1"))
+    assert note in again
     by = ("compare", "--experiment=said", "--by=agent:zs_once,cot_once")
     registered = done(project.run(*by, "--metric=points", "--within=game,opponent"))
     assert "registered: points by agent:zs_once,cot_once within game,opponent: difference: " in registered
@@ -63,7 +70,11 @@ def test_a_registered_hypothesis_cannot_change_and_is_recognised(project):
     [
         (None, (), "has no registered question to stop by"),
         (FILE, (), "has no registered question to stop by"),
-        (FILE + UNTIL, ("experiment.repetitions=2",), "8 matches are planned, and not those registered"),
+        (
+            FILE + UNTIL,
+            ("experiment.repetitions=2",),
+            "8 matches are planned, and 12 were registered: say the same settings",
+        ),
         (FILE + UNTIL, ("batch=true",), "leave batch=true"),
     ],
 )
@@ -143,7 +154,10 @@ def test_a_plan_says_what_it_can_decide(project):
     project.model("http://127.0.0.1:9")
     said = done(project.run("power", "experiment=planned", "--sd=3", "--detect=2", "budget.usd=1"))
     assert "points; spread 3, assumed" in said and re.search(r"^pd +default +agent +1 +1 +5 +3 +- +6\.\d", said, re.M)
-    assert re.search(r"a difference of 2 in each of these takes \d+ matches of each of 2 kinds: about [\d.]+ USD", said)
+    assert re.search(
+        r"a difference of 2 in each of these takes (\d+) matches of each condition \(\1 in each of 2 kinds, \d+ in all\): about [\d.]+ USD",
+        said,
+    )
     assert re.search(r"^1 USD: \d+ matches, [\d.]+ USD, detect [\d.]+ by agent$", said, re.M)
     wrong = project.run("power", "experiment=planned", "--detect=0")
     assert wrong.returncode == 1 and "--detect must be a number above 0" in wrong.stderr
@@ -156,7 +170,7 @@ def test_a_budget_decides_what_it_can_pay_for(project):
     said, poor = (done(project.run(*words, f"budget.usd={usd}")) for usd in (50, 1))
     assert "1 USD are not two matches of each kind, which cost about" in poor
     assert re.search(r"^pd +default +agent +1 +2 +6 +4 +- +\d", said, re.M)
-    usd = re.search(r"takes \d+ matches of each of 4 kinds: about ([\d.,]+) USD \(server", said)[1]
+    usd = re.search(r"in each of 4 kinds, \d+ in all\): about ([\d.,]+) USD \(server", said)[1]
     [(spent, least)] = re.findall(r"^50 USD: [\d,]+ matches, ([\d.]+) USD, detect ([\d.]+) by agent", said, re.M)
     assert float(spent) <= 50 and (float(least) > 2) == (float(usd.replace(",", "")) > 50)
 

@@ -8,11 +8,12 @@ import pytest
 
 from agon import AgonError
 from agon.cli import main
+from agon.record.registration import FILE, registration
 from agon.turns import read as turns_of
 from agon.turns import read_games
 from agon_design.compare import compare
-from agon_design.prereg import FILE, Hypothesis, read, register, registration
-from agon_design.registered import check_comparison, check_registration, exclude, run_registered
+from agon_design.prereg import Hypothesis, content_of, read, register
+from agon_design.registered import Result, check_comparison, check_registration, exclude, run_registered
 
 TEXT = """
 question: Does thinking make it kinder?
@@ -58,21 +59,43 @@ def test_a_registration_may_change_until_the_first_answer_only(file, tmp_path):
             register(file, folder, matches, 1)
     with pytest.raises(AgonError, match="holds 3 exchanges, and nothing is registered: a registration comes before"):
         register(file, tmp_path / "other", ["a"], 3)
-    assert registration(folder).content.hypotheses[0].expect == "more"
+    assert content_of(registration(folder)).hypotheses[0].expect == "more"
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "said"),
-    [(-3, -1, "as expected"), (1, 3, "the opposite"), (-1, 1, "undecided"), (float("nan"),) * 2 + ("no interval",)],
+    ("low", "high", "p", "said"),
+    [
+        (-3, -1, 0.01, "as expected (95 % interval -3 to -1, p 0.01)"),
+        (1, 3, 0.05, "the opposite (95 % interval +1 to +3, p 0.05)"),
+        (-1, 1, 0.01, "undecided (95 % interval -1 to +1, p 0.01)"),
+        (-3, -1, 0.06, "undecided (95 % interval -3 to -1, p 0.06)"),
+        (float("nan"), float("nan"), float("nan"), "no interval"),
+    ],
 )
-def test_a_hypothesis_is_held_against_the_interval(file, tmp_path, low, high, said):
+def test_a_hypothesis_is_held_against_the_interval_and_p(file, tmp_path, low, high, p, said):
     folder = tmp_path / "recording"
     assert check_registration(folder, []) == []  # nothing was registered
     register(file, folder, ["a"], 0)
-    told = check_registration(folder, [(Hypothesis("points", "agent:zs,cot", "difference"), low, high)])
+    told = check_registration(folder, [Result(Hypothesis("points", "agent:zs,cot", "difference"), low, high, p)])
     assert f"registered: points by agent:zs,cot: less: {said}" in told
-    other = check_registration(folder, [(Hypothesis("points", "agent:zs,cot", "difference", ("game",)), low, high)])
+    other = check_registration(
+        folder, [Result(Hypothesis("points", "agent:zs,cot", "difference", ("game",)), low, high, p)]
+    )
     assert "not registered: points by agent:zs,cot; registered was: points by agent:zs,cot: less" in other
+
+
+def test_verdicts_take_the_p_that_is_corrected_for_all_registered_hypotheses(file, tmp_path):
+    folder = tmp_path / "recording"
+    Path(file).write_text(TEXT.replace("}]", "}, {metric: won, by: 'agent:zs,cot', expect: less}]"))
+    register(file, folder, ["a"], 0)
+    points, won = (Result(Hypothesis(name, "agent:zs,cot", "less"), -3, -1, 0.03) for name in ("points", "won"))
+    both, one = check_registration(folder, [points, won]), check_registration(folder, [points])
+    for told in (both, one):
+        assert "registered: points by agent:zs,cot: less: undecided (95 % interval -3 to -1, p 0.06)" in told
+    over = "note: p of the verdicts is after Holm over the 2 registered hypotheses"
+    assert over in both and f"{over}; it is an upper limit, because some are not looked at here" in one
+    clear = check_registration(folder, [points, won._replace(p=0.001)])
+    assert "registered: points by agent:zs,cot: less: as expected (95 % interval -3 to -1, p 0.03)" in clear
 
 
 def test_a_damaged_registration_is_named(file, tmp_path):
@@ -120,12 +143,13 @@ def test_the_registered_analysis_is_done_as_it_was_registered(scripts):
     keys = ["game", "variant", "opponent"]
     [row] = compare(turns, GAMES, "points", "agent:uniform,grim", within=keys).pairs.itertuples()
     assert row.low > 0
-    assert "registered: points by agent:uniform,grim within game,variant,opponent: more: as expected" in lines
+    verdict = "registered: points by agent:uniform,grim within game,variant,opponent: more: as expected ("
+    assert any(line.startswith(verdict) for line in lines)
     assert "registered: points by agent:uniform,nobody: less: no interval" in lines
     assert any(line.startswith("points by agent:uniform,nobody: no match has agent 'nobody'") for line in lines)
     assert "registered exclusion, not checked: matches in which nothing could be read" in lines
     other = check_comparison(turns, compare(turns, GAMES, "won", "agent:uniform,grim").pairs, "agent", (), False)
-    assert "not registered: won by agent:uniform,grim" in other and not any(line.startswith("note") for line in lines)
+    assert "not registered: won by agent:uniform,grim" in other and not any("were registered" in line for line in lines)
 
 
 @pytest.mark.parametrize(

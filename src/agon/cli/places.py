@@ -55,6 +55,14 @@ def say_cautions(settings: Settings) -> None:
         click.echo(visible(f"note: {caution}"))
 
 
+def say_other_plan(matches: Collection[Match], recording: Recording) -> None:
+    """Prints that the matches are not those registered beside the recording, if they are not."""
+    from agon.record.registration import explain_other_plan
+
+    if why := explain_other_plan(recording.path.parent, [match.id for match in matches]):
+        click.echo(visible(f"note: {why}, which `agon compare` will say too"))
+
+
 def _require_own_name(name: str) -> None:
     """Raises AgonError where an experiment has the name of another file of conf/experiment, or another one than its own file."""
     from hydra.core.hydra_config import HydraConfig

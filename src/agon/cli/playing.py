@@ -21,6 +21,7 @@ from agon.cli.places import (
     own_folder,
     require_own_file,
     same_words,
+    say_other_plan,
     transcript_of,
     turns_file,
 )
@@ -58,6 +59,7 @@ def play(settings: Settings) -> None:
     name, matches, models, recording = experiment_of(settings)
     out = turns_file(settings, name)
     require_own_file(settings, out)
+    say_other_plan(matches, recording)
     incomplete: list[Match] | None = [] if settings["partial"] else None
     replayed = {
         model_name: Replayed(model_name, model.identity, recording, model.room) for model_name, model in models.items()

@@ -62,7 +62,7 @@ def strata_figure(strata: pd.DataFrame, together: pd.Series, keys: list[str], mo
     subtitle = "difference of means with its 95 % interval"
     if not is_single:
         subtitle = f"each dot one of {len(strata):,} strata, band the middle half of them, bar their mean; last row with a 95 % interval"
-    subtitle += "; in brackets matches of each"
+    subtitle += "; in brackets matches of each condition"
     if is_single and bool((table.low < -widest).any() or (table.high > widest).any()):
         subtitle += "; long intervals are cut"
     if is_single and bool(table.low.eq(-most).any() or table.high.eq(most).any()):

@@ -1,0 +1,57 @@
+"""What was registered beside a recording before the first answer: a text, and the matches planned."""
+
+from collections.abc import Collection
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+
+from agon.errors import AgonError, count
+from agon.paths import display_path
+
+FILE = "registered.jsonl"
+"""In the folder of a recording: the registration is its first line."""
+
+
+class Registration(msgspec.Struct, frozen=True):
+    """A line of FILE."""
+
+    fingerprint: str
+    """Hash of the text."""
+    plan: str
+    """Hash of the matches planned (`plan_hash`)."""
+    matches: int
+    text: str
+    """A preregistration, as YAML."""
+
+
+def registration(folder: Path) -> Registration | None:
+    """That of a recording's folder; none where there is none. Raises AgonError for a damaged one."""
+    file = folder / FILE
+    if not file.is_file():
+        return None
+    try:
+        return msgspec.json.decode(file.read_bytes().partition(b"\n")[0], type=Registration)
+    except msgspec.MsgspecError as error:
+        raise AgonError(f"{display_path(file)} is damaged ({error}): fetch it again with `dvc pull data.dvc`") from None
+
+
+def explain_other_plan(folder: Path, matches: Collection[str]) -> str:
+    """A sentence if the matches, given by their ids, are not those registered; else empty, as where nothing is registered."""
+    entry = registration(folder)
+    if entry is None or entry.plan == plan_hash(matches):
+        return ""
+    registered = f"{count(len(matches), 'match')} are planned, and {entry.matches:,} were registered"
+    if len(matches) == entry.matches:
+        registered = f"{count(len(matches), 'match')} are planned, and as many others were registered"
+    return f"the plan is not the registered one ({display_path(folder / FILE)}): {registered}"
+
+
+def plan_hash(matches: Collection[str]) -> str:
+    """The hash of planned matches, by their ids."""
+    return text_hash("\n".join(sorted(matches)))
+
+
+def text_hash(text: str) -> str:
+    """The hash of a text."""
+    return blake2b(text.encode(), digest_size=8).hexdigest()
