@@ -1,10 +1,12 @@
 """An audit: all checks over all files, in bounded memory, and the verdict that remains."""
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Values
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import file_digest, sha256
 from importlib.metadata import version
 from itertools import zip_longest
@@ -17,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from agon.errors import AgonError, count
-from agon_audit.checks import CHECKS, KEPT, NO_CHANCE, OFTEN, Case, Found, match_hashes, skip
+from agon_audit.checks import CHECKS, IN_WHICH, KEPT, NO_CHANCE, OFTEN, Case, Found, match_hashes, skip
 from agon_audit.formats import READERS, find_files
 from agon_audit.formats.tables import reading
 from agon_audit.guess import MANY, longer_key
@@ -25,9 +27,9 @@ from agon_audit.mapping import TABLES, Mapping, Rules, as_mapping
 from agon_audit.own import OwnMatches, rules_of
 from agon_audit.printed import WRONG, Decision, decide_all
 from agon_audit.rules import Judge, Payment, Table, openspiel_rules, read_rules
-from agon_audit.turns import PLACE, Games, tidy
+from agon_audit.turns import PLACE, Games, completed, tidy
 
-BATCH = 500_000
+BATCH = 100_000
 """Files are audited together until they have so many rows."""
 NO_RULES = "the mapping has no rules, so no payoff was computed"
 NOTES = 12
@@ -64,10 +66,10 @@ class Audit:
 
     @property
     def differences(self) -> int:
-        """How many differences there are; notes are none."""
-        notes = {check.name for check in CHECKS if not check.is_difference}
-        found = sum(found.count for name, found in self.found.items() if name not in notes)
-        return found + sum(number.verdict in WRONG for number in self.numbers)
+        """How many differences there are."""
+        return sum(found.count for found in self.found.values()) + sum(
+            number.verdict in WRONG for number in self.numbers
+        )
 
     def verdict(self) -> dict[str, Any]:
         """The audit as plain data, without any time or place. The same files give the same data."""
@@ -109,11 +111,11 @@ def audit(folder: Path, mapping: Mapping, base: Path, numbers: pd.DataFrame | No
     judges = _Judges(mapping, base, folder)
     result = Audit(folder.resolve().name, {}, [], mapping, judges.used)
     transcripts, conditions, kept = dict[int, str](), dict[str, int](), list[pd.DataFrame]()
-    for raw in _batches(_read(folder, result)):
-        games = tidy(raw, mapping)
+    alike = Counter[str]()
+    for games in map(partial(tidy, mapping=mapping), _batches(_read(folder, result), mapping)):
         _require_long_key(games, folder)
         payment, rounds, has_table = judges.apply(games)
-        case = Case(games, payment, rounds, has_table, judges.words, transcripts, judges.skip)
+        case = Case(games, payment, rounds, has_table, judges.words, transcripts, alike, judges.skip)
         for check in CHECKS:
             result.found[check.name] = _merged(result.found.get(check.name), check.run(case))
         result.rows += len(games.rows)
@@ -121,8 +123,14 @@ def audit(folder: Path, mapping: Mapping, base: Path, numbers: pd.DataFrame | No
         _add_conditions(conditions, games)
         if numbers is not None:
             kept.append(games.rows.assign(paid=payment.paid, score=games.score))
+    for name in ("points", "exchanged"):  # of how many rounds, is known after the last file
+        found = result.found[name]
+        found.notes = {text: (number, alike[text.partition(IN_WHICH)[0]]) for text, (number, _) in found.notes.items()}
     result.skipped = [*judges.skipped, *_unused(mapping, conditions)]
-    result.found |= {"files": _same_files(result.files), "conditions": _same_conditions(conditions, mapping)}
+    digests = {name: file["sha256"] for name, file in result.files.items()}
+    result.found["files"] = _copies(digests, "it has the same bytes as", str)
+    same = partial(_copies, conditions, "{} has the same games as", lambda name: "")
+    result.found["conditions"] = same() if mapping.chance else skip(NO_CHANCE)
     if numbers is not None:
         result.numbers = decide_all(numbers, pd.concat(kept, ignore_index=True))
     return result
@@ -150,26 +158,44 @@ def _read(folder: Path, result: Audit) -> Iterator[pd.DataFrame]:
             continue
         result.files[name] = {"bytes": path.stat().st_size, "sha256": _digest(path)}
         with reading(name):
-            rows = READERS[result.mapping.format](path, result.mapping)
-        yield rows.assign(file=name)
+            rows = READERS[result.mapping.format](path, result.mapping).assign(file=name)
+        yield rows
 
 
-def _batches(tables: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    """Files put together until they have BATCH rows. Raises AgonError where no file has a row."""
-    waiting, rows, any_rows = list[pd.DataFrame](), 0, False
+def _batches(tables: Iterator[pd.DataFrame], mapping: Mapping) -> Iterator[pd.DataFrame]:
+    """Files put together until they have BATCH rows, and larger files in parts that have whole matches.
+
+    Raises AgonError where no file has a row.
+    """
+    waiting, any_rows = list[pd.DataFrame](), False
     for table in tables:
-        if table.empty:
-            continue
-        waiting.append(table)
-        rows += len(table)
-        any_rows = True
-        if rows >= BATCH:
-            yield pd.concat(waiting, ignore_index=True)
-            waiting, rows = [], 0
-    if waiting:
-        yield pd.concat(waiting, ignore_index=True)
+        any_rows = any_rows or not table.empty
+        for part in _parts(table, completed(mapping, list(table)).match):
+            waiting.append(part)
+            if sum(map(len, waiting)) >= BATCH:
+                yield _taken(waiting)
+    if sum(map(len, waiting)):
+        yield _taken(waiting)
     if not any_rows:
         raise AgonError("no file has a row: see the fields files and rows of the mapping")
+
+
+def _parts(table: pd.DataFrame, match: list[str]) -> Iterator[pd.DataFrame]:
+    """A table in parts of about BATCH rows, each with whole matches."""
+    if len(table) < 2 * BATCH or not match:
+        yield table
+        return
+    matches = table.groupby(match, sort=False, dropna=False).ngroup().to_numpy()
+    part = (np.bincount(matches).cumsum() // BATCH)[matches]
+    for number in range(part.max() + 1):
+        yield table[part == number]
+
+
+def _taken(waiting: list[pd.DataFrame]) -> pd.DataFrame:
+    """All rows of a list of tables, which is empty afterwards."""
+    rows = pd.concat(waiting, ignore_index=True)
+    waiting.clear()
+    return rows
 
 
 def _require_long_key(games: Games, folder: Path) -> None:
@@ -276,17 +302,20 @@ def _merged(before: Found | None, found: Found) -> Found:
     for text, counts in found.notes.items():
         notes[text] = tuple(map(add, notes.get(text, (0, 0)), counts))
     skipped = "" if before.looked or found.looked else before.skipped or found.skipped
-    return Found(before.looked + found.looked, before.count + found.count, rows, notes, skipped)
+    merged = Found(before.looked + found.looked, before.count + found.count, rows, notes, skipped)
+    merged.notes = dict(merged.said(KEPT))
+    return merged
 
 
-def _same_files(files: Values[str, Values[str, Any]]) -> Found:
-    first: dict[str, str] = {}
+def _copies(hashes: Values[str, object], what: str, place: Callable[[str], str]) -> Found:
+    """Names whose hash another name before has too. `place`: the file that a name is about."""
+    first: dict[object, str] = {}
     rows = [
-        (name, 0, "", 0, 0, f"it has the same bytes as {other}")
-        for name, file in files.items()
-        if (other := first.setdefault(file["sha256"], name)) != name
+        (place(name), 0, "", 0, 0, f"{what.format(name)} {other}")
+        for name, value in hashes.items()
+        if (other := first.setdefault(value, name)) != name
     ]
-    return Found(len(files), len(rows), pd.DataFrame(rows, columns=[*PLACE, "what"]).head(KEPT))
+    return Found(len(hashes), len(rows), pd.DataFrame(rows, columns=[*PLACE, "what"]).head(KEPT))
 
 
 def _add_conditions(conditions: dict[str, int], games: Games) -> None:
@@ -294,18 +323,6 @@ def _add_conditions(conditions: dict[str, int], games: Games) -> None:
     condition = games.rows.drop_duplicates("match").set_index("match").condition.astype("str")
     for name, value in hashes.groupby(condition.reindex(hashes.index).to_numpy()).sum().items():
         conditions[str(name)] = (conditions.get(str(name), 0) + int(value)) % 2**64
-
-
-def _same_conditions(conditions: Values[str, int], mapping: Mapping) -> Found:
-    if not mapping.chance:
-        return skip(NO_CHANCE)
-    first: dict[int, str] = {}
-    rows = [
-        ("", 0, "", 0, 0, f"{name} has the same games as {other}")
-        for name, value in conditions.items()
-        if (other := first.setdefault(value, name)) != name
-    ]
-    return Found(len(conditions), len(rows), pd.DataFrame(rows, columns=[*PLACE, "what"]).head(KEPT))
 
 
 def _unused(mapping: Mapping, conditions: Values[str, int]) -> list[str]:
@@ -363,7 +380,9 @@ def _shown(value: Any, other: Any) -> str:
     text, other_text = (
         "absent" if item is None else item if isinstance(item, str) else json.dumps(item) for item in (value, other)
     )
-    same = next((at for at, (one, two) in enumerate(zip(text, other_text, strict=False)) if one != two), 0)
+    same = next(
+        (at for at, (one, two) in enumerate(zip(text, other_text, strict=False)) if one != two), len(other_text)
+    )
     start = max(0, same - AROUND) if len(text) > 3 * AROUND else 0
     end = start + 3 * AROUND
     return f"{'...' if start else ''}{text[start:end]}{'...' if end < len(text) else ''}"

@@ -14,19 +14,17 @@ UNITS = {"csv": "line", "jsonl": "line", "axelrod": "line", "kaggle": "step", "i
 """Format -> what the number of a row counts in its files; else it is the row."""
 ON_PAGE = 5
 """So many rows of each check are on the page; the table found.csv has more."""
-ABOUT = {name: (title, causes, True) for name, title, causes in OF_FOLDER}
-ABOUT |= {check.name: (check.title, check.causes, check.is_difference) for check in CHECKS}
-"""Name of a check -> title, innocent causes, and whether it counts as a difference."""
+ABOUT = {name: (title, causes) for name, title, causes in OF_FOLDER}
+ABOUT |= {check.name: (check.title, check.causes) for check in CHECKS}
+"""Name of a check -> title and innocent causes."""
 
 
 def page(audit: Audit) -> str:
     """One HTML file without scripts. All text of the audited files is escaped."""
-    parts: dict[str, list[dict[str, Any]]] = {"different": [], "note": [], "agreeing": [], "skipped": []}
+    parts: dict[str, list[dict[str, Any]]] = {"different": [], "agreeing": [], "skipped": []}
     for name, found in audit.found.items():
-        title, causes, is_difference = ABOUT[name]
-        kind = (
-            "skipped" if found.skipped else "agreeing" if not found.count else "different" if is_difference else "note"
-        )
+        title, causes = ABOUT[name]
+        kind = "skipped" if found.skipped else "different" if found.count else "agreeing"
         parts[kind].append(
             {"name": name, "title": title, "causes": causes, "found": found, "rows": found.rows.head(ON_PAGE)}
         )

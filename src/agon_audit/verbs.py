@@ -134,8 +134,7 @@ def _say(result: Audit) -> None:
 
     for name, outcome in result.found.items():
         if outcome.count:
-            title, _, is_difference = ABOUT[name]
-            click.echo(visible(f"{'' if is_difference else 'note: '}{title}: {outcome.count:,} of {outcome.looked:,}"))
+            click.echo(visible(f"{ABOUT[name][0]}: {outcome.count:,} of {outcome.looked:,}"))
         if outcome.count and name in OF_ROUNDS:
             for text, (number, of) in outcome.said(FEW):
                 click.echo(visible(f"  {text}: {number:,} of {of:,}"))

@@ -81,6 +81,13 @@ def test_recorded_chance_leaves_one_way_through_a_game_tree(tmp_path):
     assert tree_log(tmp_path, "1,0,-1,high,", "1,1,0,raise,-2", "1,2,1,call,2") == {"scores": 2}
 
 
+def test_a_round_of_chance_alone_is_not_missing(tmp_path):
+    (tmp_path / "log.csv").write_text("m,t,s,a,f\n1,1,0,raise,\n1,2,-1,high,\n1,3,1,call,\n2,1,0,fold,\n")
+    assert kinds(tmp_path, **MOVES) == {}
+    (tmp_path / "log.csv").write_text("m,t,s,a,f\n1,1,0,raise,\n1,2,-1,high,\n1,4,1,call,\n2,1,0,fold,\n")
+    assert kinds(tmp_path, **MOVES) == {"rounds_missing": 1}
+
+
 def test_a_game_of_openspiel_replays_and_pays_matches(tmp_path):
     pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: pip install open_spiel")
     moves = ["1,1,0,4,1", "1,2,1,0,-1", "1,3,0,3,1", "1,4,1,1,-1", "1,5,0,5,1"]
@@ -345,6 +352,25 @@ def test_what_a_model_wrote_is_escaped_on_the_page(games, tmp_path):
     assert ",'=1+1, and before" in (tmp_path / "out/found.csv").read_text().replace('"', "")
     page = (tmp_path / "out/audit.html").read_text()
     assert "<script" not in page and "&lt;script&gt;alert(1)" in page and page.count("<h1>") == 1
+
+
+def test_a_row_whose_round_is_no_number_is_on_the_page(games, tmp_path):
+    table, folder, words = games
+    table["round"] = table["round"].astype(object)
+    table.loc[3, "round"] = "START"
+    table.to_csv(folder / "log.csv", index=False)
+    assert main(words) == 1
+    page = (tmp_path / "out/audit.html").read_text()
+    assert "log.csv, line 5; match default/1, round START, seat 0" in page and "looked at" in page
+
+
+def test_the_page_says_what_no_check_can_see(games, tmp_path):
+    main(games[2])
+    agrees, unchecked = (
+        (tmp_path / "out/audit.html").read_text().split("<h2>What agrees")[1].split("<h2>What could not")
+    )
+    assert "seats that were exchanged in all columns" in unchecked
+    assert '<td class="number">0</td>' not in agrees and "the games have nothing to look at" in unchecked
 
 
 def test_a_number_that_cannot_be_checked_is_named(games, tmp_path, capfd):

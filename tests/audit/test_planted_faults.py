@@ -384,7 +384,7 @@ def test_a_label_that_contradicts_most_rows_is_found_without_its_values(played, 
     assert {name: outcome.count for name, outcome in outcomes.items()} == {"labels": 1}
     table["first1"] = np.arange(len(table)) % 2
     result = found(tmp_path, table, games, labels=label)
-    assert result == {}, "a label that follows from nothing is a note"
+    assert result == {}, "a label that follows from nothing contradicts nothing"
 
 
 def test_the_text_after_the_tag_is_what_was_said(played, tmp_path):

@@ -143,7 +143,6 @@ def incomplete(case: Case) -> Found:
     "a default action, or a reply that was not logged",
     "action",
     "reply",
-    is_difference=False,
 )
 def silent(case: Case) -> Found:
     """An action with an empty reply, of a player who replies otherwise."""

@@ -1,5 +1,6 @@
 """What every check has: the games that it looks at, and what it found."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -31,6 +32,8 @@ class Case:
     """Actions of the rules."""
     transcripts: dict[int, str] = field(default_factory=dict)
     """Hash of a transcript -> its match, of all files so far."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """Actions of a round, in words -> how many rounds of tables have them, of all files so far."""
     unchecked: Callable[[str, str], None] = lambda reason, condition: None
     """Called with a reason, and a condition of which a check therefore says nothing."""
 
@@ -65,8 +68,6 @@ class Check:
     find: Callable[[Case], Found]
     needs: Sequence[str] = ()
     """Columns without which it cannot be made."""
-    is_difference: bool = True
-    """False: what it finds may be right, and is shown as a note that changes no exit code."""
 
     def run(self, case: Case) -> Found:
         """The outcome, or what is missing for it."""
@@ -81,13 +82,11 @@ CHECKS: list[Check] = []
 """All checks, in the order of the page."""
 
 
-def check(
-    name: str, title: str, causes: str, *needs: str, is_difference: bool = True
-) -> Callable[..., Callable[[Case], Found]]:
+def check(name: str, title: str, causes: str, *needs: str) -> Callable[..., Callable[[Case], Found]]:
     """Adds a function to CHECKS."""
 
     def add(find: Callable[[Case], Found]) -> Callable[[Case], Found]:
-        CHECKS.append(Check(name, title, causes, find, needs, is_difference))
+        CHECKS.append(Check(name, title, causes, find, needs))
         return find
 
     return add

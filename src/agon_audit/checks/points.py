@@ -1,11 +1,14 @@
 """Points of rounds and matches, against the rules and against each other."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
 from agon_audit.checks.base import KEPT, RARE, Case, Found, both, check, differ, skip, usual, where
 
 AGAINST_RULES = "the rules pay {paid:.10g}, recorded are {points:.10g}"
+IN_WHICH = ", in which the log has "
 OFTEN = "the same actions often pay different points, so points depend on more than the condition and the actions"
 NO_RULES = "no rules say what a round pays"
 
@@ -31,35 +34,45 @@ def _wrong(case: Case) -> tuple[np.ndarray, np.ndarray]:
 def points(case: Case) -> Found:
     """Points of a round against the payoffs of its actions."""
     wrong, alike = _wrong(case)
+    for words, number in _rounds(case):
+        case.counts[words] += number
     return _against_rules(case, wrong & ~alike)
 
 
+def _rounds(case: Case) -> Iterator[tuple[str, int]]:
+    """The actions of each kind of round that a table pays, in words, and how many rounds have them."""
+    games = case.games
+    rows = games.rows.assign(group=games.group, profile=games.profile)[case.has_table & ~np.isnan(case.payment.paid)]
+    kinds = rows[~rows.group.duplicated()].groupby(["condition", "profile"], observed=True).group.agg(["first", "size"])
+    examples = rows[rows.group.isin(kinds["first"])].sort_values("seat")
+    actions = examples.action.astype("str").groupby(examples.group).agg(", ".join)
+    for (condition, _), (example, number) in kinds.iterrows():
+        yield _words(condition, actions[example]), int(number)
+
+
+def _words(condition: str, actions: str) -> str:
+    return f"rounds{' of ' * bool(condition)}{condition} with {actions}"
+
+
 def _against_rules(case: Case, mask: np.ndarray) -> Found:
-    """The rows of a mask, and for each kind of their rounds how many rounds with the same actions are of this kind."""
+    """The rows of a mask, and how many rounds have these actions and these points."""
     games, paid = case.games, case.payment.paid
     if not (looked := both(games.rows.points.to_numpy(), paid)):
         return skip(NO_RULES)
     notes = dict[str, tuple[int, int]]()
     if mask.any():
         rows = games.rows.assign(paid=paid, group=games.group, profile=games.profile)
-        same_actions = rows[~rows.group.duplicated()].groupby(["condition", "profile"], observed=True).size()
-        wrong = rows[rows.group.isin(rows.group[mask])]
+        wrong = rows[rows.group.isin(rows.group[mask])].sort_values("seat", kind="stable")
         own = pd.util.hash_pandas_object(wrong[["seat", "points", "paid"]], index=False) ^ wrong.profile
         wrong = wrong.assign(kind=own.groupby(wrong.group).transform("sum"))
         kinds = (
-            wrong[~wrong.group.duplicated()]
-            .groupby(["condition", "profile", "kind"], observed=True)
-            .group.agg(["size", "first"])
+            wrong[~wrong.group.duplicated()].groupby(["condition", "kind"], observed=True).group.agg(["size", "first"])
         )
-        for (condition, profile, _), (number, example) in kinds.nlargest(KEPT, "size").iterrows():
-            round_ = wrong[wrong.group == example].sort_values("seat")
-            actions, points, pays = (
-                ", ".join(round_[name].map(form, na_action=None))
-                for name, form in (("action", str), ("points", "{:.10g}".format), ("paid", "{:.10g}".format))
-            )
-            of = f" of {condition}" if condition else ""
-            text = f"rounds{of} with {actions}, in which the log has {points} and the rules pay {pays}"
-            notes[text] = number, int(same_actions[condition, profile])
+        for (condition, _), (number, example) in kinds.nlargest(KEPT, "size").iterrows():
+            round_ = wrong[wrong.group == example]
+            points, pays = (", ".join(round_[name].map("{:.10g}".format)) for name in ("points", "paid"))
+            words = _words(condition, ", ".join(round_.action.astype("str")))
+            notes[f"{words}{IN_WHICH}{points} and the rules pay {pays}"] = int(number), case.counts[words]
     return where(case, mask, looked, AGAINST_RULES, notes, paid=paid)
 
 

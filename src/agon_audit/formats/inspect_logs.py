@@ -8,7 +8,7 @@ from zipfile import BadZipFile, ZipFile
 import pandas as pd
 
 from agon.errors import AgonError
-from agon_audit.formats.tables import MOST_JSON_BYTES, as_text, flat, load_json, require_size, rows_in
+from agon_audit.formats.tables import MOST_JSON_BYTES, as_table, flat, load_json, require_size, rows_in
 from agon_audit.mapping import PER_SEAT, Mapping
 
 STANDARD = {"match", "round", "player", "reply", "ended"}
@@ -21,14 +21,13 @@ def read(path: Path, mapping: Mapping) -> pd.DataFrame:
     """
     wanted = [value for name in PER_SEAT if isinstance(value := getattr(mapping, name), str) and value not in STANDARD]
     wanted = [name for name in dict.fromkeys([*wanted, mapping.seat, *mapping.condition]) if name]
-    columns = ["line", *sorted(STANDARD), *wanted]
+    columns = [*sorted(STANDARD), *wanted]
     rows = [
-        [number, *(row.get(name) for name in columns[1:])]
+        [number, *map(row.get, columns)]
         for number, sample in enumerate(_samples(path), start=1)
         for row in _rows(sample, mapping)
     ]
-    table = pd.DataFrame(rows, columns=columns, dtype=object)
-    return pd.DataFrame({name: as_text(table[name]) for name in columns[1:]}).assign(line=table.line.astype("int64"))
+    return as_table(rows, columns)
 
 
 def _samples(path: Path) -> Iterator[dict[str, Any]]:

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from agon.errors import AgonError
-from agon_audit.formats.tables import MOST_JSON_BYTES, as_text, load_json, require_size
+from agon_audit.formats.tables import MOST_JSON_BYTES, as_table, load_json, require_size
 from agon_audit.mapping import Mapping
 
-COLUMNS = ["line", "round", "seat", "player", "condition", "action", "submitted", "total", "final", "ended", "legal"]
+COLUMNS = ["round", "seat", "player", "condition", "action", "submitted", "total", "final", "ended", "legal"]
 NO_ACTION = -1
 """What a player sends that did not act, or could not."""
 FORFEIT = "forfeit"
@@ -28,8 +28,7 @@ def read(path: Path, mapping: Mapping) -> pd.DataFrame:
         raise AgonError("it is no replay: there is no list `steps`")
     if not replay["steps"]:
         raise AgonError("its list `steps` is empty: nobody played")
-    table = pd.DataFrame(list(_rows(replay)), columns=COLUMNS, dtype=object)
-    return pd.DataFrame({name: as_text(table[name]) for name in COLUMNS[1:]}).assign(line=table.line.astype("int64"))
+    return as_table(list(_rows(replay)), COLUMNS)
 
 
 def _rows(replay: dict[str, Any]) -> Iterator[tuple[Any, ...]]:

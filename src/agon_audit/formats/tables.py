@@ -1,7 +1,6 @@
 """Tables whose columns every project names itself: CSV, JSON, JSON lines and parquet."""
 
 import csv
-import io
 import json
 import zlib
 from collections.abc import Iterator, Sequence
@@ -97,12 +96,14 @@ def read_csv(path: Path, mapping: Mapping) -> pd.DataFrame:
 
 def _lines(path: Path, rows: int) -> Sequence[int]:
     """The line of every row. Only a file with empty lines or line ends in values is read again."""
-    data = path.read_bytes()
-    if data.count(b"\n") + (not data.endswith(b"\n")) == rows + 1:
+    with path.open("rb") as file:
+        lines = sum(1 for _ in file)
+    if lines == rows + 1:
         return range(2, rows + 2)
-    reader = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""))
     csv.field_size_limit(MOST_BYTES)
-    return [reader.line_num for row in reader if row][1:]
+    with path.open(encoding="utf-8-sig", newline="") as text:
+        reader = csv.reader(text)
+        return [reader.line_num for row in reader if row][1:]
 
 
 def read_parquet(path: Path, mapping: Mapping) -> pd.DataFrame:
@@ -195,13 +196,18 @@ def _frame(rows: Iterator[dict[str, Any]], mapping: Mapping) -> pd.DataFrame:
         kept.append([row.get("line", number), *map(row.get, wanted)])
     if kept:
         require_columns(wanted, list(names))
-    table = pd.DataFrame(kept, columns=["line", *wanted], dtype=object)
-    return pd.DataFrame({name: as_text(table[name]) for name in wanted}).assign(line=table.line.astype("int64"))
+    return as_table(kept, wanted)
 
 
 def _require_rows(rows: int) -> None:
     if rows > MOST_ROWS:
         raise AgonError(f"it has more than {MOST_ROWS:,} rows: split it between two matches")
+
+
+def as_table(rows: Sequence[Sequence[Any]], columns: Sequence[str]) -> pd.DataFrame:
+    """Rows of values, of which the first is the line, as text in these columns and `line`."""
+    table = pd.DataFrame(rows, columns=["line", *columns], dtype=object)
+    return pd.DataFrame({name: as_text(table[name]) for name in columns}).assign(line=table.line.astype("int64"))
 
 
 def as_text(column: pd.Series) -> pd.Series:

@@ -11,7 +11,7 @@ from agon_audit.formats import tables
 from agon_audit.mapping import Mapping, as_mapping
 
 MATCH, GAME, PLAYER, SEAT = "game_id", "env_name", "model_name", "player_id"
-COLUMNS = ["line", "match", "condition", "player", "seat", "round", "action", "reply", "view", "final", "ended"]
+COLUMNS = ["match", "condition", "player", "seat", "round", "action", "reply", "view", "final", "ended"]
 
 
 def read(path: Path, mapping: Mapping) -> pd.DataFrame:
@@ -29,10 +29,7 @@ def read(path: Path, mapping: Mapping) -> pd.DataFrame:
         "ended": "status",
     }
     rows = [row for player in reader(path, as_mapping(columns, "TextArena")).itertuples() for row in _turns(player)]
-    table = pd.DataFrame(rows, columns=COLUMNS, dtype=object)
-    return pd.DataFrame({name: tables.as_text(table[name]) for name in COLUMNS[1:]}).assign(
-        line=table.line.astype("int64")
-    )
+    return tables.as_table(rows, COLUMNS)
 
 
 def _turns(player: Any) -> Iterator[tuple[Any, ...]]:
