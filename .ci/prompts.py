@@ -3,7 +3,7 @@
 The elements are the rows of src/agon/games/FAMILY/prompt_sets/elements.csv:
 - game, agent: files of conf/game (or FILE/SETTING) and conf/agent. The agent sits on every seat of the game.
 - element, source: the name of the element, and where the paper has it.
-- sets: the prompt sets with the element. No text to a seat in another set may match the pattern.
+- sets: the prompt sets with the element. No text to a seat in another set may match the pattern, translations apart.
 - pattern: a regular expression. Case and line breaks do not matter.
 - note: why a set lacks the element, or anything else a reader should know.
 
@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 from random import Random
 
+from agon.agents.languages import all_languages
 from agon.agents.prompts import prompt_sets
 from agon.models import Answer, Message, Request
 from agon.plan import plan
@@ -100,8 +101,9 @@ def excerpt(row: dict[str, str], prompts: str) -> str:
 
 
 def faults(family: str) -> list[str]:
-    """Where prompts differ from the family's elements.csv, in words."""
-    sets = prompt_sets([GAMES / family])
+    """Where prompts differ from the family's elements.csv, in words. Translations have what `ours` has (agon_twins.languages)."""
+    translations = {language.prompts for language in all_languages()[1:]}
+    sets = [name for name in prompt_sets([GAMES / family]) if name not in translations]
     return [
         f"{family}: {row['element']} ({row['game']}, {row['agent']}): {'is' if excerpt(row, name) else 'is not'} in {name}"
         for row in elements(family)

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from agon.agents.languages import language_of
+from agon.agents.languages import language_for, language_of
+from agon.agents.prompts import OURS
 from agon.conf import CONF, expand_settings, file_of, load, names, settings_of
 from agon.errors import AgonError, describe_fault
 from agon.games.pages import check_aids
@@ -296,7 +297,8 @@ def seat_cell(design: Study, cell: Cell, conf: Path = CONF) -> Seating:
 def experiment(design: Study, conf: Path = CONF) -> dict[str, Any]:
     """A study as an experiment (a file of conf/experiment), with models in the places of people.
 
-    Raises AgonError if no agents are named, and for an agent with other aids than people have.
+    Raises AgonError if no agents are named, for an agent with other aids than people have, and if only some of the games have
+    prompts in the study's language.
     """
     subjects = design.models
     if not subjects.agents:
@@ -304,8 +306,14 @@ def experiment(design: Study, conf: Path = CONF) -> dict[str, Any]:
     all_cells = cells(design, conf)
     for cell in all_cells:
         _require_same_aids(design, cell, conf)
+    prompt_sets = {language_for(load("game", cell.game, conf), design.language, conf).prompts for cell in all_cells}
+    if len(prompt_sets) > 1:
+        raise AgonError(
+            f"study {design.name}: only some games are told in {design.language}: divide it into two studies"
+        )
     return {
         "name": design.name,
+        **({} if prompt_sets <= {OURS} else {"prompts": prompt_sets.pop()}),
         "repetitions": subjects.repetitions or 1,
         "models": subjects.models,
         "sampling": subjects.sampling,

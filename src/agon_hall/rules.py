@@ -24,7 +24,7 @@ OWN_RULES = ("your part",)
 """Headings of the prompt's sections for one seat alone: its private information."""
 SHORT = 90
 """The most letters of a question that becomes a heading."""
-ANSWERS = r"(?s)\n?[^\n]*(\[move\]|{}).*"
+ANSWERS = r"(?is)\n?[^\n]*(\[move\]|{}).*"
 """The instructions for writing an answer, at the end of a question: {} is the language's `move line`. People have a form."""
 
 
@@ -126,7 +126,7 @@ def question_text(view: Observation, language: str = "en") -> str:
     html = (
         f"<h2>{text(title)}</h2>{prose(more)}"
         if len(title) <= SHORT
-        else f"<h2>Your answer</h2>{prose(title)}{prose(more)}"
+        else f"<h2>{text(told.words['your answer'])}</h2>{prose(title)}{prose(more)}"
     )
     return _spoken(html, told, language)
 

@@ -30,7 +30,7 @@ from agon_twins.told import (
     strings,
     texts,
 )
-from agon_twins.twin import HEADS, Twin, amount_note
+from agon_twins.twin import Twin, amount_note, heads
 from agon_twins.walks import deal
 
 SAMPLES = 200
@@ -319,7 +319,7 @@ class Pair:
         """Compares a text about a view of the original, before its words change, with the twin's."""
         new_text = self.map.words.forth(text)
         if isinstance(self.twin, Twin) and self.twin.frame:
-            for head in HEADS:
+            for head in heads():
                 twin_text = twin_text.replace(f"{head}{self.twin.frame}\n", head, 1)
         if twin_text != new_text:
             line, twin_line = first_difference(new_text, twin_text)

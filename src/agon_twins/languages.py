@@ -19,8 +19,8 @@ from agon_twins.walks import deal, deals, walks
 
 FEW = 4
 """Most deals of a game in which texts are compared."""
-FACT = r'"(?:[^"\\]|\\.)*"|-?\d+(?:[.,/]\d+)*|\b[a-z]+(?:_[a-z]+)+\b'
-"""A quoted text, a number, or an identifier."""
+FACT = r'"(?:[^"\\]|\\.)*"|-?\d+(?:[.,/]\d+)*|\b[a-z]+(?:_[a-z]+)+\b|\[move\]'
+"""A quoted text, a number, an identifier, or the tag of an answer."""
 ARTICLE = "(?-i:A)"
 """The name `a`, which English prose has as an article in small letters."""
 PROSE = re.compile(r"(?<!\[)\b[a-z]{2,}\b")

@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import Any, Literal
 
+from agon.agents.languages import all_languages
 from agon.errors import AgonError
 from agon.games.base import Dice, Game, Note, Observation, Times, refuse_illegal
 from agon.games.spaces import Space
@@ -13,8 +14,10 @@ from agon.registry import kind
 from agon_twins.family import of_family
 from agon_twins.isomorphism import BY_SEAT, PAYOFFS, REVERSED, Isomorphism, Words, restated
 
-HEADS = ("# Rules\n", "# The game\n")
-"""The headings below which a frame stands."""
+
+def heads() -> list[str]:
+    """The headings below which a frame stands, in all languages."""
+    return [f"# {language.words[head]}\n" for language in all_languages() for head in ("rules", "the game")]
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class OtherWords:
     def __call__(self, render: Callable[..., str], *values: Any) -> str:
         """Renders values in the words of the game beneath, and returns the text in the twin's words."""
         text = self.words.words.forth(render(*map(self._beneath, values)))
-        for head in HEADS if self.frame else ():
+        for head in heads() if self.frame else ():
             text = text.replace(head, f"{head}{self.frame}\n", 1)
         return text
 

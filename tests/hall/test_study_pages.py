@@ -271,11 +271,15 @@ def test_pages_are_light_and_in_the_studys_language(tmp_path):
     walking(tmp_path, walk, language="de", words={"I agree, and take part": "Ich nehme teil"})
 
 
-def test_a_seat_speaks_the_studys_language_and_its_game_stays_as_it_is(tmp_path):
+def test_a_seat_and_its_game_speak_the_studys_language(tmp_path):
     async def walk(client, session):
         at = str((await client.get("/join/own?pid=1")).url)
         page = await client.post(at, data={"do": "agree"})
         assert "So geht es" in page.text and "Für jede Antwort haben Sie 60 Sekunden." in page.text
+        assert (
+            '<div lang="de"><p>Du spielst ein wiederholtes Spiel' in page.text
+            and "Alle wählen im selben Moment" in page.text
+        )
         await client.post(at, data={"do": "read"})
         assert "Das ist nicht richtig." in (await client.post(at, data={"do": "quiz", "0": "a"})).text
         await client.post(at, data={"do": "quiz", "0": "b"})
@@ -283,6 +287,8 @@ def test_a_seat_speaks_the_studys_language_and_its_game_stays_as_it_is(tmp_path)
         page = await client.get(at)
         assert "/seat?" in str(page.url) and '<html lang="de">' in page.text
         assert "Sie sind am Zug, Runde 1." in page.text and "Verbleibende Zeit:" in page.text
+        assert '<div lang="de"><h2>Runde 1: Wähle deine Aktion.</h2></div>' in page.text
+        assert "Erziele im ganzen Spiel so viele Punkte wie möglich." in page.text and "Zugzeile" not in page.text
         assert '<div id="ask" data-part lang="en">' in page.text and "cooperation" in page.text
         assert not [each for each in ("Your turn", "Time left", "Leave the study") if each in page.text]
         sent = await client.post(str(page.url), data={"form": "answer", "question": "7"})

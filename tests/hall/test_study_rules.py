@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from patience import LONG, comes
 
 from agon import ROOT, AgonError
+from agon.agents.languages import ENGLISH, language_for
 from agon.plan import plan
 from agon.turns import read
 from agon_hall import Refusal, protocol, study_pages, tables
@@ -117,6 +118,20 @@ def test_people_and_models_play_the_same_cells_by_the_same_chance(tmp_path):
     assert len({match.id for match in found}) == 3 + 3 + 2
     for each, number in ((cell, n) for cell in cells(own) for n in range(cell.quota // len(cell.people))):
         assert any(match.seed == int(match_id(own, each, number), 16) for match in found)
+
+
+def test_models_are_told_a_study_in_the_language_of_its_people(monkeypatch):
+    assert "prompts" not in experiment(made(**MODELS)) and experiment(made(language="de", **MODELS))["prompts"] == "german"
+    assert {seat.prompts for match in plan(experiment(made(language="de", **MODELS))) for seat in match.seats} == {"german", None}
+    monkeypatch.setattr(
+        protocol,
+        "language_for",
+        lambda game, name, conf: (
+            ENGLISH if game.name == "pd" and "~" in game.variant else language_for(game, name, conf)
+        ),
+    )
+    with pytest.raises(AgonError, match="only some games are told in de: divide it into two studies"):
+        experiment(made(language="de", **MODELS))
 
 
 def test_models_are_told_the_aids_that_people_are_shown(tmp_path):

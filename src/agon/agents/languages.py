@@ -10,8 +10,8 @@ from agon.conf import CONF, file_of, names
 from agon.errors import AgonError
 from agon.games.base import families
 
-FOUND = ("the game", "move line", "objective", "rules", "your part")
-"""English words of prompts that code looks for: headings, and the name of the line with the answer."""
+FOUND = ("the game", "move line", "objective", "rules", "your answer", "your part")
+"""English words that code looks for in prompts, or sets above them: headings, and the name of the line with the answer."""
 
 
 class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -25,7 +25,7 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Sentence of the rules that pages leave out or replace -> the set's sentence, and what replaces it for people."""
 
 
-ENGLISH = Language(OURS, {word: word for word in FOUND})
+ENGLISH = Language(OURS, {word: word.capitalize() for word in FOUND})
 
 
 def language_of(name: str, conf: Path = CONF) -> Language | None:
@@ -47,9 +47,15 @@ def language_of(name: str, conf: Path = CONF) -> Language | None:
     return language
 
 
-def language_for(game: object, name: str) -> Language:
+@cache
+def all_languages(conf: Path = CONF) -> tuple[Language, ...]:
+    """English, and the languages of conf/language in which games are told. Raises AgonError."""
+    return (ENGLISH, *filter(None, (language_of(name, conf) for name in names("language", conf))))
+
+
+def language_for(game: object, name: str, conf: Path = CONF) -> Language:
     """The language NAME for a game, or its public rules. English where the language or the game's family has no prompt set for it."""
-    language = language_of(name)
+    language = language_of(name, conf)
     return language if language and _has_set(families(game), language.prompts) else ENGLISH
 
 
