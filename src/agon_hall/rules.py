@@ -55,8 +55,9 @@ def rules_text(
     texts = prompts(template_of(view.rules, prompt_set=told.prompts), STYLE)
     reader = view._replace(seat=max(view.seat, 0), legal=view.legal or _legal(game, start, view.seat))
     system = texts.system(reader)
-    for pair in words.items():
-        system = system.replace(*(told.sentences.get(sentence, sentence) for sentence in pair))
+    for sentence, replacement in words.items():
+        told_sentence, told_replacement = (told.sentences.get(each, each) for each in (sentence, replacement))
+        system = system.replace(told_sentence, told_replacement)
     first, *sections = re.split(r"^# +(.*)$", system, flags=re.MULTILINE)
     headings = RULES if view.seat == PUBLIC else RULES + OWN_RULES
     chosen_sections = [

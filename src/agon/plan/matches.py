@@ -166,7 +166,7 @@ def _labels(file: str, conf: Path) -> dict[str, str]:
     settings, files = document(input_path(conf / f"game/{file}.yaml")), names("game", conf)
     labels = [_labels(base, conf) for base in settings.get("defaults", ()) if base in files]
     own_labels = {key: str(settings[key]) for key in ("name", "variant") if key in settings}
-    return {key: value for part in (*labels, own_labels) for key, value in part.items()}
+    return {key: value for part in [*labels, own_labels] for key, value in part.items()}
 
 
 def _players(seats: Sequence[Seat], models: Mapping[str, Model]) -> dict[str, Seat]:
