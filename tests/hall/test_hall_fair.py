@@ -161,14 +161,16 @@ def test_people_are_told_the_aim_and_what_is_known_of_the_length():
     assert "Have a higher total than the others" in rules_for_people(public_goods())
 
 
-def test_every_other_wording_is_of_a_sentence_that_models_read():
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_every_other_wording_is_of_a_sentence_that_models_read(language):
     """Else a prompt has changed, and people read what models no longer read."""
     for game in (PD, chameleon().without_asides, undercover().without_asides, tradecraft()):
         state = game.start(seat_dice(0, -1))
-        told = rules_text(game.observe(state, 0), game, state)
+        told = rules_text(game.observe(state, 0), game, state, language=language)
         for sentence, words in page_of(game).rewording(game, None).items():
-            found = rules_text(game.observe(state, 0), game, state, words={sentence: words})
+            found = rules_text(game.observe(state, 0), game, state, words={sentence: words}, language=language)
             assert found != told, sentence
+            assert language == "en" or not words or words not in found, f"{words} is still English"
 
 
 def test_people_read_of_no_tools():

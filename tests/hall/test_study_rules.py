@@ -121,8 +121,13 @@ def test_people_and_models_play_the_same_cells_by_the_same_chance(tmp_path):
 
 
 def test_models_are_told_a_study_in_the_language_of_its_people(monkeypatch):
-    assert "prompts" not in experiment(made(**MODELS)) and experiment(made(language="de", **MODELS))["prompts"] == "german"
-    assert {seat.prompts for match in plan(experiment(made(language="de", **MODELS))) for seat in match.seats} == {"german", None}
+    assert (
+        "prompts" not in experiment(made(**MODELS)) and experiment(made(language="de", **MODELS))["prompts"] == "german"
+    )
+    assert {seat.prompts for match in plan(experiment(made(language="de", **MODELS))) for seat in match.seats} == {
+        "german",
+        None,
+    }
     monkeypatch.setattr(
         protocol,
         "language_for",
