@@ -102,7 +102,7 @@ def inequality(rows: Rows) -> float:
 
 
 def change_of_belief(rows: Rows) -> float:
-    """By how much a seat's belief about one other moved away at most from its first one. `detail` has a row for each seat."""
+    """By how much a seat's belief about one other moved away at most from its first one."""
     first, moved = dict[tuple[int, int], float](), 0.0
     for row in rows:
         detail = json.loads(row.detail or "{}")
