@@ -98,9 +98,9 @@ def test_an_unequal_end_and_equal_scores():
     ), "of equals the lowest id"
 
 
-def test_a_change_of_belief_is_from_the_first_to_the_last():
-    beliefs = [[[None, 0.5], [0.2, None]], [[None, 0.75], [0.9, None]], "words"]
-    rows = match("m", *[[("a", 0)]] * 3)
+def test_a_change_of_belief_is_from_the_first_one():
+    beliefs = [[[None, 0.5], [0.2, None]], [[0.9, 0.75], [0.9, None]], [[None, 0.6], []], "words"]
+    rows = match("m", *[[("a", 0)]] * 4)
     told = [row | {"detail": json.dumps({"beliefs": each})} for row, each in zip(rows, beliefs, strict=True)]
     assert chosen("recorded beliefs", told, match("n", [("a", 0)])) == (
         "m",

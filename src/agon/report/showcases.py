@@ -48,7 +48,7 @@ def comeback(rows: Rows) -> float:
     sums, leads = defaultdict[int, float](float), list[tuple[float, dict[int, float]]]()
     for _, turn in groupby(rows, key=attrgetter("turn")):
         for row in turn:
-            sums[row.seat] += row.payoff or 0.0
+            sums[row.seat] += row.payoff
         leads.append((max(sums.values()), dict(sums)))
     winners = [seat for seat, points in sums.items() if points == leads[-1][0]]
     return max(lead - before.get(winners[0], 0.0) for lead, before in leads) if len(winners) == 1 else 0.0
@@ -97,19 +97,20 @@ def inequality(rows: Rows) -> float:
     """The points between the highest and the lowest total."""
     sums = defaultdict[int, float](float)
     for row in rows:
-        sums[row.seat] += row.payoff or 0.0
+        sums[row.seat] += row.payoff
     return max(sums.values()) - min(sums.values())
 
 
 def change_of_belief(rows: Rows) -> float:
-    """By how much a seat's belief about one other changed at most, from its first recorded belief to its last."""
-    moved, before = 0.0, dict[int, list[float | None]]()
+    """By how much a seat's belief about one other moved away at most from its first one."""
+    first, moved = dict[tuple[int, int], float](), 0.0
     for row in rows:
-        beliefs = json.loads(row.detail or "{}").get("beliefs")
+        detail = json.loads(row.detail or "{}")
+        beliefs = detail.get("beliefs") if isinstance(detail, dict) else None
         own = beliefs[row.seat] if isinstance(beliefs, list) and row.seat < len(beliefs) else []
-        if own and all(share is None or isinstance(share, int | float) for share in own):
-            first = before.setdefault(row.seat, own)
-            moved = max(moved, *(abs((new or 0.0) - (old or 0.0)) for new, old in zip(own, first, strict=True)))
+        for other, share in enumerate(own):
+            if isinstance(share, int | float):
+                moved = max(moved, abs(share - first.setdefault((row.seat, other), share)))
     return moved
 
 
@@ -130,7 +131,7 @@ RULES = {
         "The winner was furthest behind before.", comeback, lambda score: f"The winner was {score:g} points behind."
     ),
     "a false suspicion": Rule(
-        "Most players voted for one of their own party.",
+        "More players than in any other match voted for one of their own party.",
         false_suspicion,
         lambda score: f"{count(int(score), 'player')} voted for one of their own party.",
     ),
@@ -150,7 +151,7 @@ RULES = {
         lambda score: f"A player's beliefs were recorded; one changed by {100 * score:.2g} percentage points.",
     ),
     "words of a model": Rule(
-        "A model's words were recorded, and most of its answers could be read.",
+        "A model's words were recorded, and more answers could be read than in any other match.",
         readable_words,
         lambda score: f"{count(int(score), 'answer')} of a model could be read, and its words were recorded.",
     ),
