@@ -147,7 +147,7 @@ def from_notebook(source: str) -> str:
         if place == silent > 1:
             parts.append(html("</details>"))
         if cell["cell_type"] == "markdown":
-            opened = "code" in cell["metadata"].get("tags", [])  # it is about the code that follows
+            opened = "code" in cell.get("metadata", {}).get("tags", [])  # it is about the code that follows
             parts += [*[CODE] * opened, text]
         elif text:
             parts += [*[CODE] * (not opened), fenced(text, "python"), html("</details>")]

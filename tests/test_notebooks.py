@@ -4,7 +4,7 @@ import ast
 import itertools
 import re
 import statistics
-from base64 import b64encode
+from base64 import b64decode, b64encode
 
 import nbformat
 import pandas as pd
@@ -14,7 +14,7 @@ import yaml
 
 from agon import ROOT, figures
 from agon.conf import settings_of
-from agon.notebook.page import page, settle
+from agon.notebook.page import guide, page, settle
 
 
 def stages():
@@ -131,6 +131,34 @@ def test_nothing_on_a_page_runs():
     hostile = "<script>alert(2)</script><img src=x onerror=alert(3)><style>body {display: none}</style>"
     text = shown(nbformat.v4.new_output("execute_result", {"text/html": hostile}, execution_count=1))
     assert "<script" not in text and "onclick" not in text and "<img" not in text and "<style" not in text
+
+
+def test_what_is_no_picture_runs_nothing():
+    hostile = nbformat.v4.new_output("display_data", {"image/png": 'x"><script>alert(4)</script>'})
+    said = nbformat.v4.new_output("stream", name="stdout", text="seen")
+    text = shown(said, hostile, said)
+    assert "<script" not in text and text.count("seen") == 2
+
+
+def test_a_figure_does_not_repeat_the_answer_above_it(tmp_path):
+    chart, _ = figures.figure(1, 1, (figures.NARROW, 2))
+    figures.headline(chart, "They learn")
+    picture = figures.save(chart, tmp_path / "learning")
+    told = {"image/png": {"alt": "They learn"}}
+    drawn = nbformat.v4.new_output("display_data", {"image/png": b64encode(picture.data).decode()}, metadata=told)
+    for answer, repeated in (("**They learn.**", False), ("**They rest.**", True)):
+        above = nbformat.v4.new_output("display_data", {"text/markdown": answer})
+        text = asked(nbformat.v4.new_code_cell("1", outputs=[above, drawn]), figures=tmp_path)
+        source = re.search(r"svg\+xml;base64,([^\"]+)", text)[1]
+        assert ("They learn" in b64decode(source).decode()) is repeated
+
+
+def test_a_guide_leads_from_the_report_to_what_it_leads_to_from_docs():
+    text = "# One rule\n\n[a](#how-is-it-done) [b](b.md#c) [c](../src/x.py) [d](../notebooks/n.ipynb) [e](https://e.e/)\n\n"
+    made = guide(text + "## How is it done?\n\nSo.", {"all findings": "index.html"})
+    for target in ("#how-is-it-done", "../docs/b.md#c", "../src/x.py", "n.html", "https://e.e/", "index.html"):
+        assert f'href="{target}"' in made
+    assert 'id="how-is-it-done"' in made and "Show the code" not in made
 
 
 def test_a_picture_on_a_page_is_told_in_words():

@@ -4,6 +4,7 @@ import itertools
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from html import escape, unescape
 from importlib.resources import files
@@ -55,8 +56,8 @@ def _marked(notebook: Any) -> Any:
             cell.metadata["agon_setup"] = True
     for before, output in itertools.pairwise(output for cell in cells for output in cell.get("outputs", [])):
         alt = output.get("metadata", {}).get("image/png", {}).get("alt")
-        if alt:
-            output.metadata["agon_told"] = f"**{alt}.**" == before.get("data", {}).get("text/markdown")
+        if alt and f"**{alt}.**" == before.get("data", {}).get("text/markdown"):
+            output.metadata["agon_told"] = True
     return copy
 
 
@@ -134,9 +135,12 @@ def drawing(picture: bytes, folder: Path | None) -> Path | None:
 def _drawn(output: Any, folder: Path | None) -> str:
     """A picture among the outputs as a figure: as a drawing where there is one, of a size that a phone can show."""
     alt = escape(output.get("metadata", {}).get("image/png", {}).get("alt", ""))
-    file = drawing(b64decode(output.data["image/png"]), folder)
+    data = str(output.data["image/png"])
+    file = None
+    with suppress(ValueError):  # what is no picture has no drawing
+        file = drawing(b64decode(data), folder)
     if file is None:
-        return f'<figure><img class="drawn" src="data:image/png;base64,{output.data["image/png"].strip()}" alt="{alt}"></figure>'
+        return f'<figure><img class="drawn" src="data:image/png;base64,{escape(data)}" alt="{alt}"></figure>'
     text = file.read_text(encoding="utf-8")
     if output.metadata.get("agon_told"):
         text = _without_headline(text)
@@ -152,7 +156,7 @@ def _without_headline(drawing: str) -> str:
     found = re.search(r'<g id="headline">.*?</g>\n?', drawing, re.DOTALL)
     if found is None:
         return drawing
-    top = max(float(y) for y in re.findall(r"translate\(\S+ ([\d.]+)\)", found[0])) + 5
+    top = max(float(y) for y in re.findall(r'(?:translate\(\S+ | y=")([\d.]+)', found[0])) + 5
     drawing = drawing.replace(found[0], "")
     return re.sub(
         r'height="([\d.]+)pt" viewBox="0 0 (\S+) (\S+)"',
