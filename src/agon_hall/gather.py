@@ -69,7 +69,8 @@ def gather(folder: Path, name: str, out: Path) -> str:
         write_table(chat(turns, seats), out / "chat.csv")
     people = people.join(missed(turns), on=["match", "seat"]) if files else people.assign(**dict.fromkeys(MISSED))
     write_table(people, out / "participants.csv")
-    write_table(pages(design, all_events, names), out / "pages.csv")
+    kept = [event for event in all_events if not states[event.participant].is_forgotten]
+    write_table(pages(design, kept, names), out / "pages.csv")
     bonus_file, identities = folder / f"bonus-{name}.csv", folder / f"people-{name}.csv"
     for path in (bonus_file, identities):
         path.touch(mode=0o600)

@@ -307,17 +307,17 @@ class Store:
         return [(who, at, kind, json.loads(detail)) for who, at, kind, detail in rows]
 
     def forget(self, study: str, who: str, at: float, kind: str) -> None:
-        """Erases a participant's number, answers and notes. An event of this `kind` is the tombstone."""
+        """Erases a participant's number, answers, notes and times. An event of this `kind` is the tombstone."""
         kept = {"cell", "version", "right", "table", "match", "seat", "points", "whole", "how", "stage"}
-        rows = self._read("select number, kind, detail from events where study = ? and participant = ?", study, who)
+        rows = self._read("select number, detail from events where study = ? and participant = ?", study, who)
         details = [
-            (json.dumps({name: value for name, value in json.loads(detail).items() if name in kept}), number)
-            for number, _, detail in rows
+            (json.dumps({name: value for name, value in json.loads(detail).items() if name in kept}), at, number)
+            for number, detail in rows
         ]
         self._db.execute("pragma secure_delete=on")
         self._write(
             ("delete from events where study = ? and participant = ? and kind = 'noted'", [(study, who)]),
-            ("update events set detail = ? where number = ?", details),
+            ("update events set detail = ?, at = ? where number = ?", details),
             ("update participants set pid = ? where id = ?", [(f"forgotten {who}", who)]),
             (
                 "insert into events (study, participant, at, kind, detail) values (?, ?, ?, ?, '{}')",

@@ -115,6 +115,7 @@ class Table(People):
         if self.status != "over":
             write_or_refuse(self.store.set_status, self.id, "closed", why)
             self.status, self.why = "closed", why
+            self.going.set()
             self._cancel(None)
             self.notify()
 

@@ -16,6 +16,7 @@ from agon_hall.study import FORGOTTEN, Event, State, fold_events
 COUNTED = ("tables", "answers")
 """What the summary of a backup counts."""
 LEFT_OUT = shutil.ignore_patterns(f"{TABLES}*", "*.lock", "locks")
+"""The files of a hall that a backup does not copy as files."""
 
 
 def back_up(folder: Path, to: Path) -> str:

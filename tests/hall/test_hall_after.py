@@ -133,6 +133,9 @@ def test_of_who_is_forgotten_a_tombstone_is_left(played):
     assert after.loc[name, ["cell", "match", "stage"]].tolist() == before.loc[name, ["cell", "match", "stage"]].tolist()
     assert after.loc[name, ["bonus", "points", "arrived", "survey 1", "seconds"]].isna().all()
     pd.testing.assert_frame_equal(after.drop(index=name), before.drop(index=name), check_dtype=False)
+    times = pd.read_parquet(played / "out/events.parquet").set_index("participant")["at"]
+    assert times[[name]].nunique() == 1 < times.nunique()
+    assert name not in set(pd.read_csv(played / "out/pages.csv").participant)
     kept = bytes_of(played)
     assert NUMBER.encode() not in kept and b"my own words" not in kept
 

@@ -88,6 +88,16 @@ def test_no_model_is_asked_during_a_pause(tmp_path, short):
     at_table(tmp_path, short, play, [PERSON, "zs@thinker"])
 
 
+def test_a_paused_match_with_a_model_can_be_given_up(tmp_path, short):
+    async def play(place):
+        place.pause()
+        place.give_up()
+        await comes(lambda: place.running is None, "the end of the match")
+        assert place.status == "closed"
+
+    at_table(tmp_path, short, play, [PERSON, "zs@thinker"])
+
+
 def test_a_host_gives_more_time_by_a_whole_number(tmp_path, short):
     async def play(place):
         left = place.questions[0].seconds_left()
