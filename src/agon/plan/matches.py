@@ -164,9 +164,10 @@ def _namesakes(games: Set[str], conf: Path) -> Iterator[str]:
 def _labels(file: str, conf: Path) -> dict[str, str]:
     """The name and variant in a file of conf/game, or in a file that it builds upon. To compose all files would take ten times as long."""
     settings, files = document(input_path(conf / f"game/{file}.yaml")), names("game", conf)
-    labels = [_labels(base, conf) for base in settings.get("defaults", ()) if base in files]
-    own_labels = {key: str(settings[key]) for key in ("name", "variant") if key in settings}
-    return {key: value for part in (*labels, own_labels) for key, value in part.items()}
+    labels = dict[str, str]()
+    for base in settings.get("defaults", ()):
+        labels |= _labels(base, conf) if base in files else {}
+    return labels | {key: str(settings[key]) for key in ("name", "variant") if key in settings}
 
 
 def _players(seats: Sequence[Seat], models: Mapping[str, Model]) -> dict[str, Seat]:
