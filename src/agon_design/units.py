@@ -11,7 +11,8 @@ import pandas as pd
 from agon.conf import suggest
 from agon.errors import AgonError
 from agon.metrics.differences import Cells
-from agon.turns import replaced
+from agon.scores import ANY, NEEDED
+from agon.turns import COLUMNS, replaced
 
 USUAL = ["match", "game", "variant", "seat", "role", "agent", "model"]
 """Columns of turns that are facts of a seat in a match."""
@@ -26,6 +27,13 @@ def require_columns(names: Sequence[str], columns: Sequence[str]) -> None:
     """Raises AgonError for a name that no column has."""
     if unknown := [name for name in names if name not in columns]:
         raise AgonError(f"turns have no column {unknown[0]!r}: {suggest(unknown[0], columns)}")
+
+
+def columns_to_read(metrics: Collection[str], names: Collection[str]) -> list[str] | None:
+    """The columns of turns that metrics of any game and columns `names` need. None: all, because other metrics may need any."""
+    if not ({*metrics} <= ANY.keys() and {*names} <= {*COLUMNS, *OPPONENTS, "file"}):
+        return None
+    return [name for name in COLUMNS if name in {*NEEDED, *names}]
 
 
 def units_of(

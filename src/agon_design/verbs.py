@@ -85,7 +85,8 @@ def compare(
     paths = [Path(item) for item in turns.split(",")]
     folder = own_folder(out, (), force) if out else None
     keys = [item for item in (within or "").split(",") if item]
-    _require_names(metric.split(","), [by.partition(":")[0], *keys], paths)
+    metrics, columns = metric.split(","), [by.partition(":")[0], *keys]
+    _require_names(metrics, columns, paths)
 
     import pandas as pd
 
@@ -93,8 +94,9 @@ def compare(
     from agon.turns import read, read_games, write_table
     from agon_design.compare import compare as compared
     from agon_design.registered import check_comparison, exclude
+    from agon_design.units import columns_to_read
 
-    tables = [read(path) for path in paths]
+    tables = [read(path, columns_to_read(metrics, columns)) for path in paths]
     for (one, first), (other, second) in combinations(zip(paths, tables, strict=True), 2):
         if both := set(first.match) & set(second.match):
             raise AgonError(
@@ -104,7 +106,7 @@ def compare(
     analysed, left_out = exclude(table)
     if analysed.empty and left_out:
         raise AgonError(f"no match is left to compare: {'; '.join(left_out)}")
-    comparison = compared(analysed, read_games(*paths), metric.split(","), by, within=keys, detect=detect, alike=alike)
+    comparison = compared(analysed, read_games(*paths), metrics, by, within=keys, detect=detect, alike=alike)
     click.echo(str(comparison))
     for source in answer_sources(table).itertuples():
         click.echo(visible(explain_sources(source)))
@@ -172,8 +174,9 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
 
     from agon.turns import read, read_games, write_table
     from agon_design.compare import rate as rated
+    from agon_design.units import columns_to_read
 
-    strengths = rated(read(source), read_games(source), metric, columns)
+    strengths = rated(read(source, columns_to_read([metric], columns)), read_games(source), metric, columns)
     head = ["player", "matches", "strength", "95 %", "", "comes first", "rank", "from", "to"]
     say_columns([head], strengths.players)
     click.echo(
