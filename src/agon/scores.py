@@ -1,6 +1,7 @@
 """Metrics by name: of any game, of families of games and of one's own packages; and their values by match and seat."""
 
 from collections.abc import Collection, Iterator, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from math import inf
@@ -106,7 +107,18 @@ def require_metrics(metrics: Sequence[str]) -> None:
     """Raises AgonError for a metric that does not exist."""
     names = [metric.name for metric in all_metrics()]
     if unknown := [name for name in metrics if name not in names]:
-        raise AgonError(f"there is no metric {unknown[0]!r}: {suggest(unknown[0], names, 'agon list metrics')}")
+        raise AgonError(f"there is no metric {unknown[0]!r}: {_suggest_metric(unknown[0])}")
+
+
+def _suggest_metric(name: str) -> str:
+    """The nearest metric. If only some games have it, also the nearest one of any game that begins with the same letter."""
+    games = {metric.name: metric.games for metric in all_metrics()}
+    near = get_close_matches(name, games, 1)
+    if near and near[0] not in ANY:
+        near += get_close_matches(name, [key for key in ANY if key[0] == name[0]], 1, 0.5)
+    if len(near) < 2:
+        return suggest(name, [*games], "agon list metrics")
+    return f"did you mean {' or '.join(f'{key} (games: {games[key]})' for key in near)}?"
 
 
 def scores(

@@ -176,7 +176,8 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
     from agon_design.compare import rate as rated
     from agon_design.units import columns_to_read
 
-    strengths = rated(read(source, columns_to_read([metric], columns)), read_games(source), metric, columns)
+    table = read(source, columns_to_read([metric], columns))
+    strengths = rated(table, read_games(source), metric, columns)
     head = ["player", "matches", "strength", "95 %", "", "comes first", "rank", "from", "to"]
     say_columns([head], strengths.players)
     click.echo(
@@ -185,6 +186,8 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
     click.echo(f"note: {strengths.ties:.0%} of all pairs tied; from, to: ranks that 95 % confidence leaves")
     if strengths.ties == 1:
         click.echo("note: every match was a tie: nothing tells these players apart")
+    if len(games := sorted(set(table.game))) > 1:
+        click.echo(f"note: one list of {len(games)} games ({', '.join(games)}): wins in all of them count together")
     if strengths.groups > 1:
         click.echo(f"note: {strengths.groups} groups of players never met: strengths compare within a group alone")
     if path is not None:

@@ -1,6 +1,7 @@
 """Each strategy against moves written out by hand; "-" is a void round."""
 
 from collections import Counter
+from dataclasses import dataclass
 from functools import partial
 
 import pytest
@@ -252,6 +253,24 @@ def test_the_papers_tft_is_best_reply_to_last_and_says_so():
 def test_a_name_of_the_papers_says_that_it_is_one_and_what_it_does(name):
     said = describe_file("agent", name)
     assert said.startswith(f"The counterfactual paper's {name.upper()}") and len(said) > 60
+
+
+def test_a_file_without_a_comment_is_described_by_its_class_and_never_by_a_signature(tmp_path, monkeypatch):
+    @dataclass
+    class Bare:
+        heaps: int = 3
+
+    class Told(Bare):
+        """Nim with heaps. Who takes the last piece wins."""
+
+    (tmp_path / "game").mkdir()
+    (tmp_path / "game/nim.yaml").write_text("_target_: nim.Nim\n")
+    said = {}
+    for kind in (Bare, Told):
+        monkeypatch.setattr("agon.conf.files.locate", lambda _, kind=kind: kind)
+        said[kind] = describe_file("game", "nim", tmp_path)
+    assert said[Bare] == "(no description: begin conf/game/nim.yaml with a comment)"
+    assert said[Told] == "Nim with heaps."
 
 
 @pytest.mark.parametrize("name", names("agent"))

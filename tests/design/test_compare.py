@@ -14,7 +14,7 @@ from agon import ROOT, AgonError
 from agon.cli import main
 from agon.games.tables import games_table
 from agon.scores import all_metrics, scores
-from agon.turns import mark_partial, read, read_games, tidy, typed
+from agon.turns import mark_partial, read, read_games, tidy, typed, write, write_games
 from agon_design.compare import _counts, compare, rate
 from agon_design.permutation import DRAWN
 from agon_design.power import variances
@@ -217,6 +217,7 @@ def test_one_match_of_each_in_every_stratum_makes_pairs():
             "agent:zs,cot",
             "no match here has the metric cooperation, which is for games: with seats under test",
         ),
+        ("wins", "agent:zs,cot", r"did you mean win \(games: tradecraft\) or won \(games: any\)?"),
         ("cooperation_rat", "agent:zs,cot", "there is no metric 'cooperation_rat': did you mean cooperation_rate?"),
         ("points", "agnt:zs,cot", "turns have no column 'agnt': did you mean agent?"),
         ("points", "agent:zs,cott", "no match has agent 'cott': did you mean cot?"),
@@ -367,6 +368,18 @@ def test_the_command_rates_players(capsys, tmp_path):
     assert pd.read_csv(out)["rank"].tolist() == [1, 2]
     assert main(["rate", f"--turns={path}", f"--out={out}"]) == 1 and "is there" in capsys.readouterr().err
     assert main(["rate"]) == 1 and "say whose matches" in capsys.readouterr().err
+
+
+def test_a_ranking_over_several_games_says_so(capsys, tmp_path):
+    several = ROOT / "tests/smoke/scripted_turns.parquet"
+    turns, games = read(several), read_games(several)
+    write(turns[turns.game == "pd"], tmp_path / "one.parquet")
+    write_games(games[games.game == "pd"], tmp_path / "one.parquet")
+    for path, said in ((several, True), (tmp_path / "one.parquet", False)):
+        assert main(["rate", f"--turns={path}", "--by=agent"]) == 0
+        assert (
+            "note: one list of 2 games (pd, rps): wins in all of them count together" in capsys.readouterr().out
+        ) == said
 
 
 def test_a_condition_that_only_plays_beside_another_one_is_said_to():

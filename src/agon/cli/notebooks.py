@@ -18,7 +18,7 @@ from agon.paths import display_path, in_project
 @click.command()
 @click.argument("kind", type=click.Choice(["study"]), expose_value=False)
 @click.argument("name")
-@click.option("--path", metavar="FOLDER", default="studies", help="The folder in which it is made.")
+@click.option("--path", metavar="FOLDER", default="studies", help="The folder that gets it, as FOLDER/NAME.")
 @click.option(
     "--model",
     default="smollm2",

@@ -2,7 +2,6 @@
 
 import difflib
 import functools
-import inspect
 import re
 import sys
 from collections.abc import Collection, Sequence
@@ -147,15 +146,18 @@ def renaming_notes(group: str, asked: Collection[str], conf: Path = CONF) -> lis
 
 
 def describe_file(group: str, name: str, conf: Path = CONF) -> str:
-    """A sentence on conf/`group`/`name`.yaml: the first of the comment at its head, else of its class or function."""
+    """A sentence on conf/`group`/`name`.yaml: the first of the comment at its head, else of its class or function. If there is
+    none, it says where one would be written."""
     lines = read_text_file(_path(group, name, conf)).splitlines()
     sentence = " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
     if not sentence:
         with suppress(AgonError):  # a file that cannot be used is listed all the same
-            sentence = " ".join(
-                (inspect.getdoc(locate(document(_path(group, name, conf)).get("_target_"))) or "").split()
-            )
-    return re.split(r"(?<=[.?]) (?=[A-Z`])", sentence)[0]
+            target = locate(document(_path(group, name, conf)).get("_target_"))
+            sentence = " ".join((target.__doc__ or "").split())
+            if sentence.startswith(f"{target.__name__}("):  # a dataclass without a docstring has its signature
+                sentence = ""
+    without = f"(no description: begin conf/{group}/{name}.yaml with a comment)"
+    return re.split(r"(?<=[.?]) (?=[A-Z`])", sentence)[0] or without
 
 
 def suggest(name: str, names: Sequence[str], more: str = "") -> str:

@@ -135,7 +135,7 @@ def explain_absence(path: Path) -> str:
     others = [other.stem for other in path.parent.glob("*.parquet") if not other.name.endswith(GAMES_SUFFIX)]
     near = "".join(f"did you mean {name}.parquet? " for name in difflib.get_close_matches(path.stem, others, 1, 0.85))
     return (
-        f"{display_path(path)} is not there: {near}`make repro` makes those of dvc.yaml, "
+        f"{display_path(path)} is not there: {near}`dvc repro` makes those of dvc.yaml, "
         "`python -m agon play experiment=NAME` any other"
     )
 
