@@ -137,7 +137,7 @@ def audit(folder: Path, mapping: Mapping, base: Path, numbers: pd.DataFrame | No
 
 
 def doubts(folder: Path, fields: Values[str, Any]) -> list[str]:
-    """What an audit without rules says against a guessed mapping: files that it does not fit, and payoffs that it does not explain."""
+    """What speaks against a guessed mapping: files that it does not fit, and payoffs that it does not explain."""
     try:
         result = audit(folder, as_mapping(fields, "the guess"), folder)
     except AgonError as error:
@@ -349,7 +349,10 @@ AROUND = 20
 
 
 def changes(old: Any, new: dict[str, Any]) -> dict[str, list[str]]:
-    """What differs between two verdicts: a kind -> a line for each difference. Raises AgonError where the old one is no verdict."""
+    """What differs between two verdicts: a kind -> a line for each difference.
+
+    Raises AgonError where the old one is no verdict.
+    """
     if not (isinstance(old, dict) and {"agon", "folder", "files", "rules", "checks"} <= old.keys()):
         raise AgonError("it is no verdict of agon audit: give a file verdict.json that it has written")
     found: dict[str, list[str]] = {kind: [] for kind in (INPUT, RULES, VERSION, VERDICT)}

@@ -96,7 +96,8 @@ def _decide(row: Any, turns: pd.DataFrame) -> Decision:
         return decision(UNDECIDED, _fault(row.how, error))
     if not isfinite(value):
         return decision(UNDECIDED, "the expression gives no number", value)
-    return decision(*compare(printed, value * (100 if row.kind == "percent" else 1)), value)
+    value *= 100 if row.kind == "percent" else 1
+    return decision(*compare(printed, value), value)
 
 
 def _run(how: str, turns: pd.DataFrame) -> Any:

@@ -8,6 +8,7 @@ import pandas as pd
 from agon_audit.checks.base import KEPT, RARE, Case, Found, both, check, differ, skip, usual, where
 
 AGAINST_RULES = "the rules pay {paid:.10g}, recorded are {points:.10g}"
+VOID = "no action"
 IN_WHICH = ", in which the log has "
 OFTEN = "the same actions often pay different points, so points depend on more than the condition and the actions"
 NO_RULES = "no rules say what a round pays"
@@ -45,7 +46,7 @@ def _rounds(case: Case) -> Iterator[tuple[str, int]]:
     rows = games.rows.assign(group=games.group, profile=games.profile)[case.has_table & ~np.isnan(case.payment.paid)]
     kinds = rows[~rows.group.duplicated()].groupby(["condition", "profile"], observed=True).group.agg(["first", "size"])
     examples = rows[rows.group.isin(kinds["first"])].sort_values("seat")
-    actions = examples.action.astype("str").groupby(examples.group).agg(", ".join)
+    actions = examples.action.astype("str").fillna(VOID).groupby(examples.group).agg(", ".join)
     for (condition, _), (example, number) in kinds.iterrows():
         yield _words(condition, actions[example]), int(number)
 
@@ -71,7 +72,7 @@ def _against_rules(case: Case, mask: np.ndarray) -> Found:
         for (condition, _), (number, example) in kinds.nlargest(KEPT, "size").iterrows():
             round_ = wrong[wrong.group == example]
             points, pays = (", ".join(round_[name].map("{:.10g}".format)) for name in ("points", "paid"))
-            words = _words(condition, ", ".join(round_.action.astype("str")))
+            words = _words(condition, ", ".join(round_.action.astype("str").fillna(VOID)))
             notes[f"{words}{IN_WHICH}{points} and the rules pay {pays}"] = int(number), case.counts[words]
     return where(case, mask, looked, AGAINST_RULES, notes, paid=paid)
 
