@@ -24,7 +24,7 @@ OWN_RULES = ("objective", "your part")
 SHORT = 90
 """The most letters of a question that becomes a heading."""
 ANSWERS = r"(?is)\n?[^\n]*(\[move\]|{}).*"
-"""The instructions for writing an answer, at the end of a question: {} is the language's `move line`. People have a form."""
+"""The instructions for an answer, at the end of a question: {} is the language's `move line`. People have a form."""
 
 
 def rules_text(view: Observation, game: Any, start: Any, with_note: bool = True, language: str = "en") -> str:
