@@ -166,7 +166,7 @@ class Study(Part, frozen=True):
     pay: Pay
     finish: Finish
     language: Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2}(-[A-Z]{2})?\Z")] = "en"
-    """The file of conf/language with the sentences of the pages, and the prompt set of the rules and questions of games."""
+    """The file of conf/language with the sentences of the pages, and the prompt set of rules and questions."""
     words: dict[str, str] = {}
     """Replacements for these sentences: English -> the study's wording. {} stands for an amount or a name."""
     signed: bool = False
@@ -235,7 +235,7 @@ def study(name: str, conf: Path = CONF) -> Study:
 def words_of(design: Study, conf: Path = CONF) -> dict[str, str]:
     """The sentences of the pages, English -> the study's language.
 
-    Raises AgonError for a translation that lacks the place of an amount or a name, and for a faulty part `games` of its file.
+    Raises AgonError for a translation without the place of an amount or a name, and for a faulty `games` in its file.
     """
     language_of(design.language, conf)  # raises for `games` that is not whole
     defaults = file_of("language", design.language, conf) if design.language in names("language", conf) else {}
@@ -297,7 +297,7 @@ def seat_cell(design: Study, cell: Cell, conf: Path = CONF) -> Seating:
 def experiment(design: Study, conf: Path = CONF) -> dict[str, Any]:
     """A study as an experiment (a file of conf/experiment), with models in the places of people.
 
-    Raises AgonError if no agents are named, for an agent with other aids than people have, and if only some of the games have
+    Raises AgonError if no agents are named, for an agent with other aids than people have, and if only some games have
     prompts in the study's language.
     """
     subjects = design.models

@@ -25,7 +25,7 @@ OWN_RULES = ("your part",)
 SHORT = 90
 """The most letters of a question that becomes a heading."""
 ANSWERS = r"(?is)\n?[^\n]*(\[move\]|{}).*"
-"""The instructions for writing an answer, at the end of a question: {} is the language's `move line`. People have a form."""
+"""The instructions for an answer, at the end of a question: {} is the language's `move line`. People have a form."""
 
 
 def rules_text(

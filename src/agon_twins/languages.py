@@ -1,8 +1,9 @@
 """Languages: whether a prompt set tells a game in another language as the set `ours` does in English.
 
-A text is compared line by line. A line has the same form in both languages (heading, item of a list, move line), and the same facts
-in the same order: numbers, names, quoted words, and identifiers such as `craft_done`. conf/language/NAME.yaml names the set of a
-language. There it also has the words for numbers, and for names of the game that prose translates ("chameleon": "Chamäleon").
+A text is compared line by line. A line has the same form in both languages (heading, item of a list, move line), and
+the same facts in the same order: numbers, names, quoted words, and identifiers such as `craft_done`.
+conf/language/NAME.yaml names the set of a language. It also has the words for numbers, and for names that prose
+translates (chameleon: Chamäleon).
 """
 
 import re
@@ -28,9 +29,10 @@ PROSE = re.compile(r"(?<!\[)\b[a-z]{2,}\b")
 
 
 def language_fault(game: Game[Any], language: str) -> str:
-    """The first difference between what the seats of a game are told in English and in `language`, in one line; empty if there is none.
+    """The first difference between what a game's seats are told in English and in `language`, in one line.
 
-    Compares the rules in every style and all questions, in the matches of constant players, scripts and solvers.
+    It is empty if there is none. Compares the rules in every style and all questions, in the matches of constant
+    players, scripts and solvers.
     Raises AgonError for a language without a prompt set, and for a game whose family does not have this set.
     """
     told = language_of(language)
@@ -52,7 +54,7 @@ def language_fault(game: Game[Any], language: str) -> str:
 
 
 def _questions(game: Game[Any], number: int) -> Iterator[tuple[Observation, int, bool]]:
-    """Every question of the walks of a deal, the number of events told before, and whether it is the first of its seat and phase."""
+    """Every question in a deal, the number of events told before, and whether it is the first of its seat and phase."""
     asked = set[tuple[int, str]]()
     for history in walks(game, number):
         state, before = game.start(deal(number)), dict[int, int]()
@@ -86,7 +88,7 @@ def names_of(view: Observation) -> set[str]:
 
 
 def _told(value: Any) -> Any:
-    """The parts of a fact that a text tells as they are: amounts with what they are of (`2 stick`), and names outside records."""
+    """The parts of a fact that a text tells as they are: amounts with items (`2 stick`), names outside records."""
     if isinstance(value, Mapping):
         amounts = [f"{part} {name}" for name, part in value.items() if isinstance(part, int)]
         return [*amounts, *[_told(part) for part in value.values() if not isinstance(part, str)]]
@@ -124,7 +126,7 @@ def _untranslated(text: str, other: str) -> str:
 
 
 def facts_of(line: str, names: Collection[str], words: Mapping[str, str] = ENGLISH.words) -> list[str]:
-    """The facts of a line in their order, in the words of English. `words`: the translations; by default the line is English."""
+    """The facts of a line in their order, in English words. `words`: the translations; by default it is English."""
     names = {*names, "move line"}
     spoken = {words.get(numeral, numeral): str(number) for number, numeral in enumerate(NUMERALS) if number > 1}
     spoken |= {words.get(name, name).casefold(): name for name in names} | {name: name for name in names}

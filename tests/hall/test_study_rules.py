@@ -121,13 +121,10 @@ def test_people_and_models_play_the_same_cells_by_the_same_chance(tmp_path):
 
 
 def test_models_are_told_a_study_in_the_language_of_its_people(monkeypatch):
-    assert (
-        "prompts" not in experiment(made(**MODELS)) and experiment(made(language="de", **MODELS))["prompts"] == "german"
-    )
-    assert {seat.prompts for match in plan(experiment(made(language="de", **MODELS))) for seat in match.seats} == {
-        "german",
-        None,
-    }
+    models = {"agents": ["zs"], "models": ["standin"]}
+    german = made(models=models, language="de")
+    assert "prompts" not in experiment(made(models=models)) and experiment(german)["prompts"] == "german"
+    assert {seat.prompts for match in plan(experiment(german)) for seat in match.seats} == {"german", None}
     monkeypatch.setattr(
         protocol,
         "language_for",
@@ -136,7 +133,7 @@ def test_models_are_told_a_study_in_the_language_of_its_people(monkeypatch):
         ),
     )
     with pytest.raises(AgonError, match="only some games are told in de: divide it into two studies"):
-        experiment(made(language="de", **MODELS))
+        experiment(german)
 
 
 def test_models_are_told_the_aids_that_people_are_shown(tmp_path):

@@ -11,7 +11,7 @@ from agon.errors import AgonError
 from agon.games.base import families
 
 FOUND = ("the game", "move line", "objective", "rules", "your answer", "your part")
-"""English words that code looks for in prompts, or sets above them: headings, and the name of the line with the answer."""
+"""English words that code looks for in prompts, or sets above them: headings, and the line with the answer."""
 
 
 class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,7 +54,7 @@ def all_languages(conf: Path = CONF) -> tuple[Language, ...]:
 
 
 def language_for(game: object, name: str, conf: Path = CONF) -> Language:
-    """The language NAME for a game, or its public rules. English where the language or the game's family has no prompt set for it."""
+    """The language NAME for a game, or its public rules; ENGLISH where the family has no prompt set in it."""
     language = language_of(name, conf)
     return language if language and _has_set(families(game), language.prompts) else ENGLISH
 
