@@ -338,6 +338,15 @@ def test_what_is_no_file_of_settings_is_refused(conf, text):
     refused(lambda: plan(configuration(["experiment=mine"], conf)["experiment"], conf))
 
 
+@pytest.mark.parametrize("group", ["game", "experiment"])
+def test_a_file_that_is_no_yaml_is_named_once(conf, group):
+    put(conf, group, "name: [1,\n")
+    said = refused(
+        lambda: configuration(["experiment=mine"], conf) if group == "experiment" else load(group, "mine", conf)
+    )
+    assert said.count("mine.yaml") == 1 and "in line 2, column 1" in said
+
+
 def test_a_file_of_comments_has_no_settings(tmp_path):
     (tmp_path / "mine.yaml").write_text("# nothing yet\n---\n")
     assert document(tmp_path / "mine.yaml") == {}
@@ -429,6 +438,15 @@ def test_a_template_comes_to_an_end(text, tmp_path, monkeypatch):
     path = tmp_path / "outside/mine.md"
     path.write_text(text + path.read_text())
     assert f"prompt {path}" in refused(render)
+
+
+def test_a_style_that_does_not_end_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("agon.agents.limited.SECONDS", 1)
+    (tmp_path / "styles").mkdir()
+    (tmp_path / "styles/mine.md").write_text(ENDLESS["comparison"])
+    game = MatrixGame(**{key: value for key, value in GAME.items() if not key.startswith("_")})
+    said = refused(lambda: prompts(template_of(game, str(tmp_path)), "mine"))
+    assert said.startswith(f"prompt {tmp_path}/styles/mine.md does not end")
 
 
 def test_a_users_prompt_says_what_the_same_prompt_of_a_family_says(tmp_path):

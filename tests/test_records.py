@@ -295,6 +295,20 @@ def test_a_corrupt_file_says_what_to_do(tmp_path):
     assert "is no table of turns, or is damaged" in said and "delete" not in said, "it may be somebody's only copy"
 
 
+def test_a_wrong_bit_at_the_end_of_a_file_changes_nothing_or_says_what_to_do(tmp_path):
+    """Types and names are described at the end of a file, in several forms."""
+    path = tmp_path / "turns.parquet"
+    write(few(), path)
+    whole, said = path.read_bytes(), set()
+    for place in range(len(whole) - int.from_bytes(whole[-8:-4], "little") - 8, len(whole), 61):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 2]) + whole[place + 1 :])
+        try:
+            pd.testing.assert_frame_equal(read(path), few())
+        except AgonError as error:
+            said.add("turns.parquet " in str(error) and "\n" not in str(error))
+    assert said == {True}
+
+
 def test_a_corrupt_file_of_a_stage_says_how_to_make_it_again(tmp_path, monkeypatch):
     monkeypatch.setattr("agon.paths.ROOT", tmp_path)
     (tmp_path / "transcripts").mkdir()

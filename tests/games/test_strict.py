@@ -98,6 +98,9 @@ def test_what_is_not_one_action_alone_is_none(text):
         ("analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
         ("<|start|>assistant<|channel|>commentary<|message|>", "<|end|><|channel|>final<|message|>"),
         ("<|channel>thought\n", "<channel|>"),
+        ("```thinking", "```"),
+        ("~~~~ Reasoning", "~~~~"),
+        ("````thoughts\n```\nx\n```", "````"),
     ],
 )
 def test_thoughts_are_no_answer_in_whatever_form(before, after):
@@ -246,7 +249,8 @@ def test_any_text_gives_a_legal_action_or_a_fault(text):
 
 
 @pytest.mark.parametrize(
-    "piece", ["[", "(", "<think>", "<a>", "</a>", "<|channel|>", "[move] ", "*", '"', "```\n", ". ", "<a ", "x"]
+    "piece",
+    ["[", "(", "<think>", "<a>", "</a>", "<|channel|>", "[move] ", "*", '"', "```\n", "```think\n", ". ", "<a ", "x"],
 )
 def test_a_million_characters_are_read_in_a_few_seconds(piece):
     many = piece * (10**6 // len(piece))

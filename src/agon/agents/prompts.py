@@ -55,8 +55,8 @@ class Template:
     def __init__(self, source: Source, macros: Sequence[str]) -> None:
         self.file, self._environment = source.file, _environment(source.folders, source.sandboxed)
         self.path = _look_up(source)
-        self._limited = functools.partial(run_limited, f"prompt {self.path}") if source.sandboxed else _run_here
-        found = json.loads(self._limited(self._contents))
+        self._limited = run_limited if source.sandboxed else _run_here
+        found = json.loads(self._limited(f"prompt {self.path}", self._contents))
         with _blame(self.path):
             for name in found["compiled"]:  # it has come to an end in the child
                 self._environment.get_template(name)
@@ -94,10 +94,10 @@ class Template:
                 with _blame(self.path):
                     raise
 
-        return self._limited(text)
+        return self._limited(f"prompt {self.path}", text)
 
 
-def _run_here(work: Callable[[], str]) -> str:
+def _run_here(_: str, work: Callable[[], str]) -> str:
     return work()
 
 
@@ -116,7 +116,7 @@ class Prompts(Template):
         super().__init__(source, ("system", "turn", "again"))
         styled = f"styles/{style}.md"
         path = _look_up(source.of(styled))
-        self._style = self._limited(lambda: self._style_of(styled, path))
+        self._style = self._limited(f"prompt {path}", lambda: self._style_of(styled, path))
         with _blame(path):
             self.text = "\n".join([self.text, *_sources(self._environment, styled)])
         self.reads = reads_template(source, guide) if guide else None

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.basecontainer import BaseContainer
+from yaml import MarkedYAMLError  # type: ignore[import-untyped]
 
 from agon.conf.files import CONF, OF_READER, current_name, find_families, names, reader_settings, suggest, suggest_file
 from agon.conf.gate import FAULTS, plain, reason, require_small
@@ -215,6 +216,8 @@ def file_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
         try:
             _compose_files([(group, name)], conf)
         except AgonError as error:
+            if isinstance(error.__cause__, MarkedYAMLError):  # the message names the file, which may be another
+                raise
             raise AgonError(f"conf/{group}/{name}.yaml: {error}") from error.__cause__
     return _FILES[conf, group, name]
 
@@ -277,6 +280,8 @@ def explain_error(error: Exception, conf: Path = CONF) -> AgonError:
         return AgonError(
             f"`defaults` choose {group} twice: in conf/config.yaml, or in the file, write `override {group}: NAME`"
         )
+    if isinstance(error, MarkedYAMLError) and error.problem_mark:
+        return AgonError(f"{display_path(Path(error.problem_mark.name))}: {reason(error)}")
     return AgonError(reason(error))
 
 

@@ -11,7 +11,7 @@ import msgspec
 import yaml  # type: ignore[import-untyped]
 from omegaconf import OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
-from yaml import YAMLError
+from yaml import MarkedYAMLError, YAMLError
 
 from agon.conf.derived import allow_makers
 from agon.errors import AgonError, describe_fault
@@ -162,4 +162,6 @@ def reason(error: BaseException) -> str:
     """The first cause of an error, in one line of at most 300 characters."""
     while error.__cause__ is not None:
         error = error.__cause__
+    if isinstance(error, MarkedYAMLError) and (mark := error.problem_mark):  # without its path, which the caller names
+        return f"{error.problem}, in line {mark.line + 1}, column {mark.column + 1}"[:300]
     return " ".join(str(error)[:300].split())

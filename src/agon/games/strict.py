@@ -12,8 +12,8 @@ from unicodedata import category
 from agon.games.reading import Reading, strip_thinking
 
 _TAG = re.compile(r"\[move\]", re.IGNORECASE)
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\w*[ \t]*$", re.MULTILINE)
-_ONE_FENCE = re.compile(r"\s*(```|~~~)[ \t]*\w*[ \t]*\n(.*)\n[ \t]*\1\s*", re.DOTALL)
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*$", re.MULTILINE)
+_ONE_FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*\w*[ \t]*\n(.*)\n[ \t]*\1\s*", re.DOTALL)
 _THOUGHT = (
     r"[\w:.-]{0,30}(?:think|thought|reason|reflect|analy|scratch|monolog|deliberat|consider|ration|brainstorm|internal|cot\b)"
     r"[\w:.-]{0,30}"
@@ -22,6 +22,11 @@ _THOUGHTS = re.compile(
     rf"[<\[◁⟨【]\|?(?:(/|end_of_)|begin_of_)?{_THOUGHT}(?:\s[^<>\[\]]{{0,80}})?\|?[>\]▷⟩】]", re.IGNORECASE
 )
 """A tag around thoughts, in any spelling. The group says that it closes them."""
+_FENCED_THOUGHTS = re.compile(
+    rf"^[ \t]*(`{{3,}}|~{{3,}})[ \t]*{_THOUGHT}[ \t]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
+"""A code fence whose name says that it holds thoughts. One that is not closed holds all the rest."""
 _SPECIAL = re.compile(r"<\|?(start|channel|message|end|return|call)\|?>(?<=\|>)|<\|(channel)>")
 """Marks of answers that are written in channels."""
 _ELEMENT = re.compile(r"[<\[](/?)([A-Za-z][\w:-]{0,40})(?:\s[^<>\[\]]{0,80})?[>\]]")
@@ -206,12 +211,14 @@ def without_currency(text: str) -> str:
 
 
 def strip_thoughts(text: str) -> str:
-    """The text without its thoughts, in whatever tags or channels they stand.
+    """The text without its thoughts, in whatever tags, channels or named code fences they stand.
 
     Text before a lone closing tag is a thought, too, and so is all after a tag that is not closed.
     """
     if "<|" in text or "|>" in text:
         text = _final_channel(text)
+    if "```" in text or "~~~" in text:
+        text = _FENCED_THOUGHTS.sub("", text)
     return strip_thinking(text, _THOUGHTS)
 
 

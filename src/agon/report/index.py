@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ def index(
     variants: pd.DataFrame,
     findings: pd.DataFrame,
     papers: Mapping[str, Mapping[str, Any]],
-    notebooks: Mapping[Path, str],
+    notebooks: Sequence[Path],
     figures: Mapping[str, str],
     explorers: Mapping[str, str] | None = None,
     players: Mapping[str, str] | None = None,
@@ -76,14 +76,11 @@ def index(
     """The front page: findings on each paper, and links to every notebook and figure. All text is escaped.
 
     `findings`: rows of `agon_papers.findings`, a paper's main finding first. `papers`: paper -> title, link (if any), and `heads`,
-    the sections that sum it up. `notebooks`: path -> the figure that is its picture. `figures`: figure -> the notebook that made it,
-    or "". `explorers`: page -> its description. `players`: notebook -> its players, or its subject. `rates`: columns holds and fails,
-    how often the rule errs at a margin. `game`: what templates/play.js needs. `citation`: CITATION.cff.
+    the sections that sum it up. `notebooks`: in the order of the page. `figures`: figure -> the notebook that made it, or "".
+    `explorers`: page -> its description. `players`: notebook -> its players, or its subject. `rates`: columns holds and fails, how often
+    the rule errs at a margin. `game`: what templates/play.js needs. `citation`: CITATION.cff.
     """
-    cards = [
-        _card(path, picture if picture in figures else "") | {"of": (players or {}).get(path.stem, "")}
-        for path, picture in notebooks.items()
-    ]
+    cards = [{"name": path.stem, "title": _title(path), "of": (players or {}).get(path.stem, "")} for path in notebooks]
     titles = {card["name"]: card["title"] for card in cards}
     words = graded(cells)
     reconciled = words[words.reading == "reconciled"]
@@ -148,6 +145,5 @@ def _error_rates(rates: pd.DataFrame) -> dict[str, float]:
     return {"median": float(both.median()), "highest": float(both.max())}
 
 
-def _card(path: Path, picture: str) -> dict[str, str]:
-    title = _source(_cells(path)[0]).splitlines()[0].lstrip("# ")
-    return {"name": path.stem, "title": title, "picture": picture and f"{picture}.png"}
+def _title(notebook: Path) -> str:
+    return _source(_cells(notebook)[0]).splitlines()[0].lstrip("# ")

@@ -91,8 +91,15 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
         del table  # nothing is left in it
     except FileNotFoundError:
         raise AgonError(explain_absence(path)) from None
-    except (pya.ArrowInvalid, pya.ArrowIOError, OSError) as error:
-        reason, is_output = str(error).splitlines()[0], any(map(path.is_relative_to, input_places("transcripts")))
+    except (
+        pya.ArrowException,
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+    ) as error:  # the last three: of damaged metadata
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        is_output = any(map(path.is_relative_to, input_places("transcripts")))
         again = "; where a stage makes it, delete it, and `dvc repro` makes it again" if is_output else ""
         raise AgonError(
             f"{display_path(path)} cannot be read ({reason}): it is no table of turns, or is damaged{again}"

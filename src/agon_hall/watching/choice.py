@@ -136,7 +136,7 @@ def turns_of(path: Path, match: str) -> pd.DataFrame:
         turns = typed({str(name): table[name] for name in table})
     except (pya.ArrowException, OSError) as error:
         raise AgonError(f"{display_path(path)} cannot be read ({str(error).splitlines()[0]})") from None
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, LookupError) as error:
         raise AgonError(f"{display_path(path)} is not a turns table: {error}") from None
     if turns.empty:
         raise AgonError(f"there is no match {match!r} in {display_path(path)}")

@@ -55,8 +55,8 @@ class MatrixGame(Game[State]):
             )
         if type(self.rounds) is not int or self.rounds < 1:
             raise ValueError(f"{self.name}: rounds is {self.rounds}; it must be at least 1, and whole")
-        if texts := sorted(set(_texts(payoff))):
-            raise ValueError(f"{self.name}: payoff holds the text {texts[0]!r}: write numbers such as 2, 0.5 or 1/3")
+        if (other := next(_not_numbers(payoff), None)) is not None:
+            raise ValueError(f"{self.name}: payoff holds {other}: write numbers such as 2, 0.5 or 1/3")
         sizes = [*map(len, action_sets)]
         if seats < 1 or not _regular(payoff, (*sizes, seats)):
             raise ValueError(
@@ -201,12 +201,15 @@ def _frozen(value: Any) -> Any:
     return tuple(_frozen(item) for item in value) if nested else plain_number(value)
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """The texts in a nested tuple."""
-    if isinstance(value, str):
-        yield value
-    for item in value if isinstance(value, tuple) else ():
-        yield from _texts(item)
+def _not_numbers(value: Any) -> Iterator[str]:
+    """In words, what a nested tuple holds beside finite numbers."""
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _not_numbers(item)
+    elif isinstance(value, str):
+        yield f"the text {value!r}"
+    elif isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        yield repr(value)
 
 
 def _depth(value: Any) -> int:
@@ -215,5 +218,5 @@ def _depth(value: Any) -> int:
 
 def _regular(value: Any, shape: tuple[int, ...]) -> bool:
     if not shape:
-        return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+        return not isinstance(value, tuple)
     return isinstance(value, tuple) and len(value) == shape[0] and all(_regular(item, shape[1:]) for item in value)
