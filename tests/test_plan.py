@@ -294,6 +294,14 @@ def test_a_game_with_the_name_of_another_file_is_noted(conf):
     assert said.startswith("conf/game/mine.yaml and conf/game/pd.yaml are both called pd, variant default: ")
 
 
+def test_files_that_cannot_be_composed_do_not_hide_a_namesake(conf):
+    (conf / "game/circle.yaml").write_text("defaults: [circle, _self_]\n")
+    (conf / "game/torn.yaml").write_text("a: [1\n")
+    (conf / "game/mine.yaml").write_text("defaults: [pd_brief, _self_]\nvariant: default\n")
+    (said,) = cautions(experiment(games=["pd"], agents=["grim"]), conf)
+    assert said.startswith("conf/game/pd.yaml and conf/game/mine.yaml are both called pd, variant default: ")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

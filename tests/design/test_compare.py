@@ -323,6 +323,23 @@ def test_without_a_name_it_is_the_projects_own_experiment(capfd, monkeypatch):
     assert [str(path) for path in asked] == ["transcripts/scripted.parquet"], "as conf/config.yaml has it"
 
 
+@pytest.mark.parametrize(
+    ("metric", "by", "within"),
+    [
+        ("points", "agent:zs,cot", "opponent"),
+        ("cooperation_rate", "agent:zs,cot", "opponent"),
+        ("points", "config", "agent"),
+    ],
+)
+def test_the_verb_reads_all_columns_that_a_comparison_needs(metric, by, within, tmp_path, capsys):
+    odd = PLAYED["match"].str[-1].isin([*"13579"])
+    turns = tidy(PLAYED.assign(config=np.where(odd, "one", "other")))
+    saved(turns, tmp_path / "turns.parquet")
+    words = [f"--turns={tmp_path}/turns.parquet", f"--metric={metric}", f"--by={by}", f"--within={within}"]
+    assert main(["compare", *words]) == 0
+    assert str(compare(turns, TABLE, [metric], by, within=[within])) in capsys.readouterr().out
+
+
 def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path, capfd):
     for place, (name, agent) in enumerate({"a/t": "zs", "b/t": "cot", "b/u": "cot"}.items()):
         some = pd.concat(
