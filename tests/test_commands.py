@@ -22,6 +22,7 @@ from project import KEY, Project, serving
 from agon import ROOT, AgonError
 from agon.cli import agon, main
 from agon.conf import configuration, names
+from agon.games.base import Times
 from agon.paths import write_file
 from agon.turns import read, read_games, validated
 
@@ -497,6 +498,15 @@ def test_bash_completes_verbs_options_and_names(tmp_path):
 
 
 # --- what commands do
+
+
+@pytest.mark.parametrize("is_limited", [True, False])
+def test_plan_says_what_an_endless_at_most_comes_from(monkeypatch, capfd, is_limited):
+    if not is_limited:
+        monkeypatch.setattr("agon.games.matrix.game.MatrixGame.times_asked", lambda *_: Times())
+    assert main(["plan", "experiment=standin_demo", "experiment.name=anew", "experiment.repetitions=1"]) == 0
+    said = "note: pd does not say how often it asks a seat, so that `at most` has matches of"
+    assert (said in capfd.readouterr().out) == (not is_limited)
 
 
 def test_plan_counts_matches_and_decisions(capfd):

@@ -323,6 +323,15 @@ def test_no_more_is_sent_than_fits():
     assert short <= 2 * ROUNDS * 5 * 3000 < long
 
 
+def test_whoever_is_asked_first_is_asked_once_however_soon_the_context_is_full():
+    seats = [["tradecraft_cooperative"], ["tradecraft_competitive"]]
+    one = {"games": ["tradecraft_public/minecraft_public-00"], "seats": seats, "models": ["standin_tradecraft"]}
+    matches = plan({"name": "test", "repetitions": 2, "pairings": [one]})
+    model = standin(name="standin_tradecraft", context=8192)
+    (found,) = estimates(matches, {"standin_tradecraft": model})
+    assert found.calls.low == found.load.calls.low == len(matches) and found.load.tokens_in.low > 0
+
+
 # --- how often models are asked: whatever they answer, no less and no more
 
 

@@ -88,7 +88,7 @@ def explain_left_out(
     for condition, rows in units.groupby("condition"):
         if of_play and (silent := int(rows.silent.sum())):
             notes.append(
-                f"note: {of_matches(silent, rows)} of {condition} without any answer of a seat, left out{less}"
+                f"note: {of_matches(silent, rows)} of {condition} left out{less}: a seat gave no answer in them"
             )
     compared = {*table["first"], *table["second"]}
     if both := sum(row.condition in compared and bool(row.beside & compared) for row in units.itertuples()):

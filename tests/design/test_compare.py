@@ -108,7 +108,7 @@ def test_matches_in_which_a_seat_never_answered_are_no_behaviour():
     metrics = ["cooperation_rate", "points", "won"]
     found, without = (compare(turns, TABLE, metrics, "agent:zs,cot") for turns in (some, PLAYED))
     pd.testing.assert_frame_equal(found.pairs, without.pairs)
-    assert "note: 1 of 8 matches of cot without any answer of a seat, left out" in found.notes
+    assert "note: 1 of 8 matches of cot left out: a seat gave no answer in them" in found.notes
     assert found.conditions.void.tolist() == [0, 5]
     silent = together(("zs", "uniform", "----", "CCCC"), ("cot", "uniform", "CCCC", "CCCC"))
     with pytest.raises(AgonError, match="no match of zs has won: in 1 of 1 a seat gave no answer at all"):
@@ -125,7 +125,7 @@ def test_what_says_how_asking_went_counts_matches_without_any_answer():
     metrics = ["valid_share", "validity_rate", "void", "tokens_of_match", "cooperation_rate"]
     found = compare(some, TABLE, metrics, "agent:zs,cot")
     assert found.pairs.first_mean.tolist() == [0.5, 50, 2, 20, 1] and found.pairs.n_first.tolist() == [2, 2, 2, 2, 1]
-    assert "note: 1 of 2 matches of zs without any answer of a seat, left out of cooperation_rate" in found.notes
+    assert "note: 1 of 2 matches of zs left out of cooperation_rate: a seat gave no answer in them" in found.notes
     assert compare(some, TABLE, "valid_share", "agent:zs,cot").notes == found.notes[:1]
 
 

@@ -53,7 +53,7 @@ def test_own_and_recorded_models_are_counted_alike(table, recorded, mine):
 def test_only_opponents_that_both_have_met_are_compared(recorded, mine):
     found = beside.comparison(mine, recorded, games=GAMES)
     assert set(found.matches.opponent) == {"zs"} and found.opponents == "zs"  # models come before scripts
-    assert "not among these without opponents=[...]: best_reply_to_last, pp, srep" in found.left_out
+    assert "left out, unless opponents=[...] names them: best_reply_to_last, pp, srep" in found.left_out
     assert found.others == ("best_reply_to_last", "pp", "srep"), "each can be looked at alone"
     assert beside.comparison(mine, recorded, opponents=["best_reply_to_last"], games=GAMES).others == ()
     others = mine.match.isin(mine.match[mine.seat.eq(1) & mine.model.isna()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from agon.errors import count
 from agon.paths import ROOT, display_path
 
 if TYPE_CHECKING:
+    from agon.plan import Match
     from agon.record.load import Load
 
 
@@ -106,9 +107,25 @@ def plan(settings: Settings) -> None:
         )
         click.echo(f"  {estimate.basis}{bounds}{priced}")
     click.echo(bill_of(rows))
+    for game, steps in _games_without_limit(matches).items() if any(row.questions for row in rows) else ():
+        click.echo(
+            f"note: {game} does not say how often it asks a seat, so that `at most` has matches of {steps:,} steps; "
+            "`times_asked` of its class would say it (docs/how-to/add-a-game.md)"
+        )
     for line in explain_budget(settings["budget"], by_match):
         click.echo(line)
     if entry_points(group="agon.verbs", name="power"):
         click.echo(
             f"what differences this design shows, and a smaller one: python -m agon power {same_words()}".rstrip()
         )
+
+
+def _games_without_limit(matches: Sequence[Match]) -> dict[str, int]:
+    """Name of each game that asks a model, and sets no limit to how often -> the most steps of its matches."""
+    from agon.loop import longest
+
+    return {
+        match.game.name: longest(match.game)
+        for match in matches
+        if any(seat.model and math.isinf(match.game.times_asked(place).most) for place, seat in enumerate(match.seats))
+    }

@@ -184,7 +184,7 @@ class _Course:
                 sure = min(sure, max(place, 1))
             else:  # assumes one question in a round; without rounds nothing is sure
                 sure = min(sure, int(place * rounds / times.most) * least // rounds if rounds else 0)
-        return sure
+        return max(sure, 1) if least and seat in self.first else sure
 
 
 def _fits(number: int, call: Counts, times: Times, context: float) -> bool:

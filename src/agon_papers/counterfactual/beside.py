@@ -141,7 +141,7 @@ def comparison(
         if own is not None and (
             unselected := sorted(set(of_models[column][of_models.own]) - set(matches[column][matches.own]))
         ):
-            reasons.append(f"not among these without {column}s=[...]: {', '.join(unselected)}")
+            reasons.append(f"left out, unless {column}s=[...] names them: {', '.join(unselected)}")
     label = matches.model.map(MODELS).fillna(matches.model)
     is_ambiguous = matches.groupby("model").asked.transform("nunique").gt(1) & (not of_paper)
     has_other_style = matches.own & ~matches.asked.isin(matches.agent[~matches.own])
