@@ -66,7 +66,7 @@ def test_a_file_with_a_fault_stops_no_other_that_is_composed_with_it(tmp_path):
     (tmp_path / "game/broken.yaml").write_text("rounds: [\n")
     compose_together({"game": ["good", "broken"]}, tmp_path)
     assert file_of("game", "good", tmp_path) == {"rounds": 3}
-    with pytest.raises(AgonError, match=r"conf/game/broken\.yaml: "):
+    with pytest.raises(AgonError, match=r"game/broken\.yaml: "):
         file_of("game", "broken", tmp_path)
 
 
