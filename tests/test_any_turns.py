@@ -92,7 +92,7 @@ def test_turns_of_another_paper_are_refused(tmp_path, page, other, fault):
 def test_trades_without_ratings_leave_their_figures_out(tmp_path):
     turns = f"{SMOKE}/tradecraft/turns.parquet"  # of models, whose panels need ratings
     said = executed("tradecraft_live", tmp_path, turns_path=turns, ratings_path="")
-    assert "0 of them scored by nobody" in said and not any("4a" in name for name in drawn(tmp_path))
+    assert "Nobody has scored them" in said and not any("4a" in name for name in drawn(tmp_path))
 
 
 @pytest.mark.parametrize("game", ["pd", "rps"])
@@ -111,7 +111,7 @@ def test_own_games_of_one_family_leave_the_others_out(tmp_path):
 
 def test_own_models_are_beside_the_printed_ones_in_every_table(tmp_path):
     said = executed("magic_live", tmp_path)
-    assert "own: standin_magic: win rate" in said
+    assert "own: standin_magic (143 of 143 games): win rate" in said
     assert drawn(tmp_path) == {f"magic_live_{number}" for number in (1, 4, 6, 9, 10)}
     tables = {path.stem: path.read_text() for path in tmp_path.glob("tables/*.csv")}
     assert all("own: standin_magic" in tables[f"magic_live_{number}"] for number in (1, 2, 4, 9, 10))

@@ -312,7 +312,7 @@ def test_files_that_cannot_be_composed_do_not_hide_a_namesake(conf):
             "must name every action",
         ),
         ("defaults: [nothing@game]\n", "nothing"),
-        ("a: [1\n", "parsing"),
+        ("a: [1\n", "expected ',' or ']'"),
     ],
 )
 def test_a_file_that_cannot_be_built_is_named(conf, text, said):

@@ -276,7 +276,7 @@ def test_a_folder_that_is_a_file_is_named(tmp_path):
 
 
 def test_a_missing_file_says_how_to_make_it(tmp_path):
-    assert "nothing.parquet is not there: `make repro`" in refusal(lambda: read(tmp_path / "nothing.parquet"))
+    assert "nothing.parquet is not there: `dvc repro`" in refusal(lambda: read(tmp_path / "nothing.parquet"))
 
 
 @pytest.mark.parametrize("keep", [0, 4, 100, 2000, -1, -8])

@@ -72,9 +72,10 @@ async def proxied(kind, folder, hall):
 
         try:
             async with client:
-                while not await answers(client):
-                    assert process.poll() is None, (folder / "stderr").read_text()
-                    await asyncio.sleep(0.1)
+                async with asyncio.timeout(LONG):
+                    while not await answers(client):
+                        assert process.poll() is None, (folder / "stderr").read_text()
+                        await asyncio.sleep(0.1)
                 yield client
         finally:
             process.terminate()

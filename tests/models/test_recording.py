@@ -16,12 +16,13 @@ from dataclasses import dataclass, field, replace
 import patience
 import pytest
 from harness import experiment
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from patience import LONG
 
 from agon import AgonError
 from agon.models import Answer, CallFailed, Model, Request, extend
+from agon.models.base import ended_of
 from agon.models.ledger import Ledger, Live, Replayed, Unrecorded
 from agon.models.limits import Budget
 from agon.models.recording import FILE, Exchange, Failure, Recording, Writer
@@ -461,6 +462,7 @@ def test_what_was_answered_before_an_interruption_is_recorded(tmp_path, monkeypa
 @settings(max_examples=100, deadline=None)
 @given(ANYTHING, ANYTHING, ANYTHING)
 def test_any_text_comes_back_as_it_was(tmp_path_factory, asked, text, other):
+    assume(ended_of(text) != "error")  # `stop` is the text, too: an answer that broke off is asked again
     folder = tmp_path_factory.mktemp("any")
 
     class Any(Model):

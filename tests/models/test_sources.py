@@ -141,6 +141,8 @@ def test_bedrock_is_where_its_file_says(monkeypatch):
         ({"base_url": "https://me:quince@a.example/v1"}, "^(?!.*quince)model m: base_url holds a name or a password"),
         ({"base_url": "https://a.example:99999/v1"}, "its port must be a number up to 65535"),
         ({"base_url": "https://a.example:x/v1"}, "its port must be a number up to 65535"),
+        ({"base_url": "https://a.example/v1?key=x"}, r"it must have no \? and no #"),
+        ({"base_url": "https://a.example#x"}, r"it must have no \? and no #"),
         ({"key": "AGON_PASSWORD"}, "AGON_PASSWORD is a secret of agon's own"),
         ({"headers": {"Authorization": "Bearer x"}}, "the header authorization holds a key"),
         ({"headers": {"X-Title": 3}}, "headers must be texts by name"),

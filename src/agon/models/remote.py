@@ -478,4 +478,6 @@ def _address_fault(url: str) -> str:
         _ = urlsplit(url).port
     except ValueError:
         return f"is {url!r}; its port must be a number up to 65535"
+    if set("?#") & set(url):  # the SDKs would write the path of their requests behind it
+        return f"is {url!r}; it must have no ? and no #"
     return ""
