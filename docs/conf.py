@@ -12,6 +12,7 @@ import shutil
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from nbconvert.filters import markdown2html
 
@@ -25,7 +26,8 @@ START = "reports/index"
 COPIED = (
     *("reports/*.html", "reports/*.ipynb"),
     *(f"results/{each}/*" for each in ("figures", "tables", "replication", "notebooks/*/*")),
-    *("conf/*/*.yaml", "src/agon/agents/prompts/styles/*"),
+    *("conf/*/*.yaml", "src/agon/agents/prompts/styles/*", "src/agon/agents/prompts/prompt_sets/*/*"),
+    "src/agon/games/matrix/prompt_sets/*/*",
 )
 """Files that pages link to, or to whose folders they do."""
 
@@ -127,9 +129,15 @@ def shown(output: dict) -> str:
     return html(f"<pre>{escape(data.get('text/plain') or ''.join(output.get('text', '')))}</pre>")
 
 
+def anchor(heading: str) -> str:
+    """The site's anchor of a heading, from that of its page in reports/."""
+    return re.sub(r"[^a-z0-9]+", "-", unquote(heading).lower()).strip("-")
+
+
 def local(text: str) -> str:
-    """Links of an output, and of the data of a page, to a guide are links to its page."""
-    return re.sub(r'("\.\./docs/[^"#]*)\.md', r"\1.html", text)
+    """Links of an output, and of the data of a page, to a guide are links to its page; those to a heading have the site's address."""
+    text = re.sub(r'("\.\./docs/[^"#]*)\.md', r"\1.html", text)
+    return re.sub(r'("\w+_findings\.html#)([^"]+)', lambda found: found[1] + anchor(found[2]), text)
 
 
 CODE = html('<details class="agon-code"><summary>code</summary>')
