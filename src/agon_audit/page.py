@@ -46,4 +46,5 @@ def summary(audit: Audit) -> str:
     found = count(audit.differences, "difference") if audit.differences else "no difference"
     unchecked = sum(number.verdict == UNDECIDED for number in audit.numbers)
     open_ = f" {unchecked} of {count(len(audit.numbers), 'printed number')} could not be checked." if unchecked else ""
+    open_ += "" if audit.rules else " Without rules in the mapping no payoff could be checked."
     return f"{files_}, {matches} and {count(audit.rows, 'decision')} were audited: {found}.{open_}"

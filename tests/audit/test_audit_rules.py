@@ -373,6 +373,17 @@ def test_the_page_says_what_no_check_can_see(games, tmp_path):
     assert '<td class="number">0</td>' not in agrees and "the games have nothing to look at" in unchecked
 
 
+def test_without_rules_the_summary_says_that_no_payoff_was_checked(games, tmp_path, capfd):
+    _, _, words = games
+    unchecked = "Without rules in the mapping no payoff could be checked."
+    assert main(words) == 0 and unchecked not in capfd.readouterr().out
+    mapping = yaml.safe_load((tmp_path / "mapping.yaml").read_text())
+    bare = {key: value for key, value in mapping.items() if key != "rules_of_condition"}
+    (tmp_path / "mapping.yaml").write_text(yaml.safe_dump(bare))
+    assert main([*words, "--force"]) == 0
+    assert capfd.readouterr().out.rstrip().endswith(f"no difference. {unchecked}")
+
+
 def test_a_number_that_cannot_be_checked_is_named(games, tmp_path, capfd):
     _, _, words = games
     (tmp_path / "numbers.csv").write_text("where,value,kind,how\nTable 1,3,number,turns.nothing.mean()\n")

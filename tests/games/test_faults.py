@@ -402,6 +402,11 @@ def test_a_number_of_numpy_bounds_a_space():
     assert json.dumps(space.as_json()) == '{"number": [0, 20], "step": 5}' and space == Number(0, 20, 5)
 
 
+def test_truth_values_bound_no_number():
+    with pytest.raises(TypeError, match="low of a number is a whole number, not True"):
+        Number(True, 20)
+
+
 @dataclass(frozen=True)
 class Cast(Sound):
     told: str = "proposer"

@@ -208,8 +208,11 @@ class Number(Space):
     step: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("low", "high", "step"):  # Python's own, of those of numpy
-            object.__setattr__(self, name, index(getattr(self, name)))
+        for name in ("low", "high", "step"):
+            number = getattr(self, name)
+            if isinstance(number, bool):
+                raise TypeError(f"{name} of a number is a whole number, not {number}")
+            object.__setattr__(self, name, index(number))  # Python's own, of those of numpy
 
     def __contains__(self, action: object) -> bool:
         return type(action) is int and self.low <= action <= self.high and (action - self.low) % self.step == 0
