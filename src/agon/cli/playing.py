@@ -1,4 +1,4 @@
-"""The verbs that make turns, play and ingest; and export, which writes them for other tools."""
+"""The verbs that make turns, play and reread; and export, which writes them for other tools."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from agon.cli.places import (
 from agon.cli.words import bar_of, bill_of
 from agon.errors import AgonError, count, visible
 from agon.games.base import families
-from agon.paths import CODE, ROOT, display_path, in_project, input_path
+from agon.paths import CODE, ROOT, display_path, in_project
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -207,34 +207,6 @@ def _hash_of_code(matches: Sequence[Match], recording: Path | None) -> str:
     if recording is not None and recording.is_file():
         sources.add(recording)
     return blake2b(b"".join(path.read_bytes() for path in sorted(sources) if path.is_file()), digest_size=6).hexdigest()
-
-
-def ingest(settings: Settings) -> int:
-    """Reads recorded games of a paper into turns.
-
-    source=S path=P is written to transcripts/S.parquet, or to out=FILE. Exit code 3: files that could not be read are listed.
-    """
-    from agon.conf import expand_settings, games, settings_of
-    from agon.games.tables import games_table
-    from agon.ingest import ingest as read_games
-    from agon.turns import write, write_games
-
-    out = turns_file(settings, settings["source"])
-    names = expand_settings(settings["recorded"].get(settings["source"], []))
-    variants = games(names)
-    result = read_games(
-        settings["source"], input_path(settings["path"] or f"data/published/{settings['source']}"), variants
-    )
-    for bad in result.bad:
-        click.echo(visible(f"bad: {bad.path}: {bad.reason}").replace("\n", "\\n"), err=True)
-    if not result.matches:
-        raise AgonError(f"no match in {visible(settings['path'])} could be read: {count(len(result.bad), 'bad file')}")
-    write_games(games_table(variants, [settings_of("game", name) for name in names]), out)
-    write(result.turns, out)
-    click.echo(
-        f"{display_path(out)}: {count(result.matches, 'match')}, {count(len(result.turns), 'turn')}; {count(len(result.bad), 'bad file')}"
-    )
-    return 3 if result.bad else 0
 
 
 @click.command()

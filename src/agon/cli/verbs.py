@@ -8,7 +8,7 @@ from agon.cli.job import Job
 from agon.cli.listing import list_
 from agon.cli.notebooks import new, notebook
 from agon.cli.planning import plan
-from agon.cli.playing import export, ingest, play, reread
+from agon.cli.playing import export, play, reread
 from agon.cli.recording import record
 from agon.cli.upkeep import make_settings, verify
 from agon.models.base import ReadingRule
@@ -22,7 +22,6 @@ VERBS = [
         reread,
         click.Option(["--rule"], type=click.Choice(get_args(ReadingRule)), default="strict", help="The other rule."),
     ),
-    Job(ingest),
     notebook,
     export,
     list_,

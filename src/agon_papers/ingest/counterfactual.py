@@ -19,10 +19,10 @@ import pandas as pd
 
 from agon.games import Game
 from agon.games.base import NormalForm
-from agon.ingest.base import LARGEST, Bad, Conditions, Ingested, Unusable, categorical, is_name
-from agon.ingest.facts import read_facts
-from agon.ingest.game_json import read_originals
 from agon.turns import action_text, typed
+from agon_papers.ingest.base import LARGEST, Bad, Conditions, Ingested, Unusable, categorical, is_name
+from agon_papers.ingest.facts import read_facts
+from agon_papers.ingest.game_json import read_originals
 
 STYLES = ("zs", "cot", "spp")
 SCRIPTS = ("srep", "pp", "mf", "ap", "tft")

@@ -18,7 +18,7 @@ from agon import ROOT, AgonError
 from agon import turns as records
 from agon.cli import main
 from agon.games.matrix import MatrixGame
-from agon.ingest import Bad, Ingested, ingest
+from agon_papers.ingest import Bad, Ingested, ingest
 
 PATH = "logs_x/logs_3/data/iteration_0/Some Model/pd/any/pd_zs_tft/game.json"
 STAG_PATH = "logs_x/logs_3/data_tot/iteration_1/Some Model/pd/any/pd_spp_default/game.json"

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from agon import ROOT, AgonError
-from agon.ingest import Bad, ingest
-from agon.ingest.tradecraft import Contradiction, amount
 from agon.turns import validated
+from agon_papers.ingest import Bad, ingest
+from agon_papers.ingest.tradecraft import Contradiction, amount
 
 FACTS = ROOT / "data/published/tradecraft"
 EMPTY = dict.fromkeys(

@@ -24,8 +24,8 @@ from typing import Any
 
 import pandas as pd
 
-from agon.ingest.base import LARGEST, UNFIT, Bad, Ingested, first_line, is_name, reading
 from agon.turns import action_text, typed
+from agon_papers.ingest.base import LARGEST, UNFIT, Bad, Ingested, first_line, is_name, reading
 
 RULES = 1
 """Version of the columns that are written about a recorded game."""

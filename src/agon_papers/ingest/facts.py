@@ -8,8 +8,8 @@ import pyarrow as pya
 import pyarrow.parquet as pq
 
 from agon.errors import AgonError
-from agon.ingest.base import Bad, Conditions, Records, Settings, reading
 from agon.paths import display_path
+from agon_papers.ingest.base import Bad, Conditions, Records, Settings, reading
 
 MATCHES = pya.schema(
     [(name, pya.string()) for name in ("source_path", "model", "prompt", "opponent", "payoffs")]

@@ -18,8 +18,8 @@ import pandas as pd
 import pyarrow as pya
 
 from agon.errors import describe_fault
-from agon.ingest.base import LARGEST, Bad, Conditions, Records, Settings, Unusable, categorical, find_files
 from agon.turns import COUNT, TEXT
+from agon_papers.ingest.base import LARGEST, Bad, Conditions, Records, Settings, Unusable, categorical, find_files
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 

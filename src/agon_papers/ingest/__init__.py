@@ -6,8 +6,8 @@ from typing import Any
 
 from agon.errors import AgonError
 from agon.games import Game
-from agon.ingest import counterfactual, tradecraft
-from agon.ingest.base import Bad, Ingested
+from agon_papers.ingest import counterfactual, tradecraft
+from agon_papers.ingest.base import Bad, Ingested
 
 __all__ = ["SOURCES", "Bad", "Ingested", "ingest"]
 
