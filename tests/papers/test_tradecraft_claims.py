@@ -12,7 +12,7 @@ from claims import claims_table, executed
 from statsmodels.stats.multitest import multipletests
 
 from agon import ROOT
-from agon.games.tradecraft.problems import problem
+from agon.games.tradecraft.settings import problem
 from agon_papers import propositions
 from agon_papers.ingest import ingest
 from agon_papers.tradecraft.records import Records

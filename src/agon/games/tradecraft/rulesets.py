@@ -1,9 +1,7 @@
 """Rulesets of TradeCraft: files in data/rulesets, checked when they are read; the same ruleset is always the same bytes."""
 
 import functools
-import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from hashlib import blake2b
 from typing import Annotated, Any
@@ -15,8 +13,6 @@ from agon.games.tradecraft import Recipe, Ruleset
 from agon.paths import input_files, input_path
 
 FOLDER = "data/rulesets"
-WIDTH = 120
-"""Letters of a line in a file, at most, where it can be broken."""
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -109,35 +105,3 @@ def build_ruleset(file: RulesetFile, digest: str = "") -> Ruleset:
 def _refuse_unknown(names: Sequence[str] | Mapping[str, Any], items: set[str], where: str) -> None:
     if unknown := [name for name in names if name not in items]:
         raise ValueError(f"{where} names {unknown[0]}, which is not among the items")
-
-
-def number_recipes(recipes: Iterable[tuple[str, list[tuple[int, str]], str, int]]) -> list[RecipeFile]:
-    """Recipes (station, needs, makes, number) with ids: what they make, then NAME/2, NAME/3; duplicates are left out."""
-    recipes_seen, counts, numbered = set(), Counter[str](), []
-    for station, needs, makes, number in recipes:
-        same = station, tuple(sorted(needs)), makes, number
-        if same not in recipes_seen:
-            recipes_seen.add(same)
-            counts[makes] += 1
-            name = makes if counts[makes] == 1 else f"{makes}/{counts[makes]}"
-            numbered.append(RecipeFile(name, station, needs, makes, number))
-    return numbered
-
-
-def text_of(file: RulesetFile) -> str:
-    """JSON with one recipe, tag or item a line, without the fields that are empty."""
-    fields = {key: value for key, value in msgspec.to_builtins(file).items() if value}
-    return "{\n" + ",\n".join(f" {json.dumps(key)}: {_layout(value)}" for key, value in fields.items()) + "\n}\n"
-
-
-def _layout(value: Any) -> str:
-    line = json.dumps(value, ensure_ascii=False)
-    if len(line) <= WIDTH or isinstance(value, str):
-        return line
-    if isinstance(value, dict):
-        parts = [
-            f"  {json.dumps(key, ensure_ascii=False)}: {json.dumps(part, ensure_ascii=False)}"
-            for key, part in value.items()
-        ]
-        return "{\n" + ",\n".join(parts) + "\n }"
-    return "[\n" + ",\n".join(f"  {json.dumps(part, ensure_ascii=False)}" for part in value) + "\n ]"

@@ -13,13 +13,13 @@ from harness import anything
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 from agon import AgonError
-from agon.bridges.gymnasium import parallel_env, single_agent_env
 from agon.conf import games, load
 from agon.games import Choice, Game, IllegalAction, Observation
 from agon.games.matrix import MatrixGame
 from agon.games.matrix.scripts import always, tit_for_tat
 from agon.plan import Match, Seat
 from agon.play import play_now
+from agon_environments.gymnasium import parallel_env, single_agent_env
 
 PUBLIC_GOOD = MatrixGame(
     "public_good",

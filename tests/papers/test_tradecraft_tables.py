@@ -1,4 +1,4 @@
-"""TradeCraft looked at: tables of a match say what the engine did, the ways to a target are real, pictures say it in grey too."""
+"""TradeCraft looked at: tables of a match say what the engine did, plans reach targets, the timeline is read in grey too."""
 
 import json
 from pathlib import Path
@@ -13,12 +13,12 @@ from agon.agents import seat_dice
 from agon.agents.scripts import anything
 from agon.figures import viewer
 from agon.games.tables import games_table
-from agon.games.tradecraft import Call, pictures, story, tables
-from agon.games.tradecraft.pictures import crafting_graph, derivations, plan_steps
-from agon.games.tradecraft.tables import CHANGES, OUTCOMES, timeline
+from agon.games.tradecraft import Call, story
 from agon.plan import Match, Seat
 from agon.play import play_now, turns_table
 from agon.replay import replay_in
+from agon_papers.tradecraft import tables
+from agon_papers.tradecraft.tables import CHANGES, OUTCOMES, timeline
 
 GAMES = {"two": tradecraft(), "three": tradecraft(3), "four": tradecraft(4, turns=4), "alchemy": alchemy()}
 GAMES["first"] = tradecraft(end="first")
@@ -142,76 +142,42 @@ def test_recorded_games_without_hands_after_a_trade_are_followed():
 # --- Ways to a target
 
 
-def taken(node):
-    """What goes in: (key, how much)."""
-    return {(need.key, str(need.amount)) for need in node.needs}
-
-
 def test_the_crafts_are_those_of_a_plan_with_all_its_amounts():
-    nodes = derivations(tradecraft())
-    assert taken(nodes["stone_shovel"]) == {("cobblestone", "1"), ("stick", "2")}
-    assert taken(nodes["bucket"]) == {("iron_ingot", "3")} and ("raw_iron", "2") in taken(nodes["iron_ingot"])
-    assert [need.fuel for need in nodes["iron_ingot"].needs].count(True) >= 1 and nodes["iron_ingot"].total == 3
+    table = tables.crafts(tradecraft())
+    assert tuple(table.iloc[0]) == (
+        "Player 1", "1 stone_shovel", 1, "1 stone_shovel", "1 cobblestone, 2 stick"
+    )  # fmt: skip
+    assert dict(table.groupby("player").craft.max()) == {"Player 1": 1, "Player 2": 2}
+    assert table.makes.iloc[-1] == "1 bucket" and table.takes.iloc[-1] == "3 iron_ingot"
 
 
 @every_game
-def test_ingredients_stand_left_of_products_and_begin_with_the_hands(game):
-    nodes = derivations(game)
-    for item, node in nodes.items():
-        assert all(nodes[need.key].column < node.column for need in node.needs)
-        assert node.needs or any(item in hand for hand in game.hands)
-    assert {item for target in game.targets for item in target} <= nodes.keys()
+def test_the_crafts_end_with_each_target(game):
+    last = tables.crafts(game).groupby("player", sort=False).last()
+    made = [dict(reversed(part.split(" ")) for part in line.split(", ")) for line in last.makes]
+    assert all(
+        int(items[item]) >= number
+        for items, target in zip(made, game.targets, strict=True)
+        for item, number in target.items()
+    )
 
 
-@every_game
-def test_no_plan_takes_more_than_all_hands_hold(game):
-    assert plan_steps(game) is not None
-    sheet = pictures.Sheet(game, derivations(game))
-    assert not any("too few" in line.text for key in sheet.nodes for line in sheet.text(key))
+def test_a_target_that_cannot_be_made_or_is_held_says_so():
+    game = tradecraft(hands=[*HANDS[:1], {"bow": 1}], targets=[{"bow": 1}, {"diamond_sword": 1}])
+    assert tables.crafts(game).makes.tolist() == ["no craft is needed", "not craftable"]
 
 
-def test_targets_that_exclude_each_other_say_what_is_too_little():
-    game = tradecraft(hands=[{"raw_iron": 4}, {"coal": 1}], targets=[{"bucket": 1}, {"shears": 1}])
-    sheet = pictures.Sheet(game, derivations(game))
-    assert "too few: 5 needed" in [line.text for line in sheet.text("raw_iron")]
-
-
-def test_without_a_plan_some_way_is_shown_whatever_the_amounts():
-    game = tradecraft(hands=[{"iron_ore": 1, "oak_planks": 1}, {"coal": 1}], targets=[{"bucket": 1}, {"shield": 1}])
-    nodes = derivations(game)
-    assert plan_steps(game) is None and taken(nodes["bucket"]) == {("iron_ingot", "3")}
-    assert taken(nodes["iron_ingot"]) == {("iron_ore", "4"), ("oak_planks", "8/3")}
-    assert "too few: 4 needed" in texts(crafting_graph(game))
-
-
-def test_a_target_that_cannot_be_made_says_so():
-    game = tradecraft(targets=[{"stone_shovel": 1}, {"diamond_sword": 1}])
-    sheet = pictures.Sheet(game, derivations(game))
-    assert [line.text for line in sheet.text("diamond_sword")] == [
-        "diamond_sword",
-        "cannot be made",
-        "target of Player 2",
-    ]
-    assert crafting_graph(game)
-
-
-def test_a_target_that_another_holds_needs_no_way():
-    game = tradecraft(hands=[*HANDS[:1], {"bow": 1}], targets=[{"bow": 1}, {"bucket": 1}])
-    assert not derivations(game)["bow"].needs and crafting_graph(game)
-
-
-# --- Pictures
+# --- the timeline
 
 
 @pytest.mark.parametrize("game", [GAMES["first"], GAMES["three"]], ids=["first", "three"])
 def test_the_same_pictures_are_the_same_bytes(game, tmp_path: Path):
     turns = played(game)
     turns = turns[turns["round"] <= 4]
-    for draw in (lambda: crafting_graph(game), lambda: timeline(turns)):
-        for name in ("one", "other"):
-            figures.save(draw(), tmp_path / name)
-        for kind in ("png", "svg"):
-            assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"other.{kind}").read_bytes()
+    for name in ("one", "other"):
+        figures.save(timeline(turns), tmp_path / name)
+    for kind in ("png", "svg"):
+        assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"other.{kind}").read_bytes()
 
 
 def test_marks_are_told_apart_without_colour():
@@ -223,12 +189,6 @@ def test_marks_are_told_apart_without_colour():
 
 def texts(made):
     return [text.get_text() for axes in made.axes for text in axes.texts]
-
-
-def test_the_graph_names_holders_and_targets():
-    said = texts(crafting_graph(tradecraft(3)))
-    assert {"target of Player 1", "target of Player 2", "target of Player 3"} <= set(said)
-    assert "held by Player 3, and how many; not needed here: 2 wheat" in said
 
 
 def test_the_timeline_names_offers_and_winners():

@@ -1,4 +1,4 @@
-"""What agon makes and checks for TradeCraft: problems and rulesets."""
+"""The verbs of the room: they make and check problems and rulesets of TradeCraft."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from agon.errors import AgonError, count, describe_fault
 from agon.paths import display_path, in_project, input_path, read_text_file, write_file
 
 if TYPE_CHECKING:
-    from agon.games.tradecraft.problems import Wish
     from agon.games.tradecraft.rulesets import RulesetFile
     from agon.games.tradecraft.settings import Problem
+    from agon_problems.problems import Wish
 
 RULESETS = "data/rulesets"
 AT_LEAST_0 = click.IntRange(min=0)
@@ -61,7 +61,7 @@ def make_problems(
 
     docs/how-to/add-a-problem.md says what a certificate says.
     """
-    from agon.games.tradecraft.problems import Wish
+    from agon_problems.problems import Wish
 
     low, _, high = operations.partition("-")
     if not (low.isdecimal() and (high or low).isdecimal() and 1 <= int(low) <= int(high or low)):
@@ -74,7 +74,7 @@ def make_problems(
 @options.force
 def remake_problems(sets: str | None, force: bool) -> None:
     """Makes the shipped problems again."""
-    from agon.games.tradecraft.problems import SHIPPED
+    from agon_problems.problems import SHIPPED
 
     names = sets.split(",") if sets else list(SHIPPED)
     if unknown := [name for name in names if name not in SHIPPED]:
@@ -90,7 +90,8 @@ def certify_problems(files: Sequence[str]) -> None:
 
     The certificate is written into the file.
     """
-    from agon.games.tradecraft.problems import problem, with_certificate
+    from agon.games.tradecraft.settings import problem
+    from agon_problems.problems import with_certificate
 
     for file in files:
         _save(in_project(file), with_certificate(problem(input_path(file))), force=True)
@@ -122,7 +123,7 @@ def invent_ruleset(
     force: bool,
 ) -> None:
     """Makes an invented ruleset."""
-    from agon.games.tradecraft.rulesets.invented import Size, invented
+    from agon_problems.invented import Size, invented
 
     with _refusals():
         _write(folder, name, invented(seed, Size(items, recipes, raw, depth, branching, tags, fuels)), force)
@@ -155,7 +156,7 @@ def take_rulesets(facts: Sequence[str], folder: str, force: bool) -> None:
 
     Duplicate recipes are left out.
     """
-    from agon.games.tradecraft.rulesets.facts import import_facts
+    from agon_problems.facts import import_facts
 
     for name in facts:
         text = read_text_file(path := input_path(name), most=10_000_000).encode()
@@ -174,7 +175,7 @@ def remake_rulesets(folder: str, force: bool) -> None:
 
     They are an invented one, and three made of minecraft.
     """
-    from agon.games.tradecraft.rulesets.invented import Size, invented
+    from agon_problems.invented import Size, invented
 
     minecraft = _read(_path("minecraft"))
     _write(folder, "invented", invented(1, Size(tags=20, fuels=20)), force)
@@ -191,7 +192,7 @@ def check_rulesets(rulesets: Sequence[str]) -> int:
     duplicate recipes, stations that are not there, and cycles that make matter from nothing. Exit code 3: there are some.
     """
     from agon.games.tradecraft.rulesets import build_ruleset
-    from agon.games.tradecraft.rulesets.faults import faults
+    from agon_problems.faults import faults
 
     code = 0
     for path in map(_path, rulesets):
@@ -204,8 +205,8 @@ def check_rulesets(rulesets: Sequence[str]) -> int:
 
 
 def _make(folder: str, name: str, wishes: Sequence[Wish], seed: int, force: bool) -> None:
-    from agon.games.tradecraft.problems import generate_problems
     from agon.games.tradecraft.rulesets import ruleset
+    from agon_problems.problems import generate_problems
 
     for number, problem in enumerate(generate_problems(ruleset(name), wishes, seed), 1):
         _save(in_project(folder) / f"{number:02}.json", problem, force)
@@ -213,7 +214,7 @@ def _make(folder: str, name: str, wishes: Sequence[Wish], seed: int, force: bool
 
 def _save(path: Path, problem: Problem, force: bool) -> None:
     """Writes a problem, and says what its certificate says."""
-    from agon.games.tradecraft.problems import problem_json
+    from agon_problems.problems import problem_json
 
     write_file(path, problem_json(problem), force)
     certificate = problem.certificate
@@ -251,7 +252,7 @@ def _read(path: Path) -> RulesetFile:
 
 def _change(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
     """Another ruleset of a file, whose source says how it was made."""
-    from agon.games.tradecraft.rulesets.invented import permutation, rename, rewire, rewire_and_rename, unheard_names
+    from agon_problems.invented import permutation, rename, rewire, rewire_and_rename, unheard_names
 
     names, recipes = {"permute": permutation, "unheard": unheard_names}, {"rewire": rewire, "joint": rewire_and_rename}
     ruleset = rename(file, names[by](file, seed)) if by in names else recipes[by](file, seed)
@@ -260,11 +261,11 @@ def _change(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
 
 def _write(folder: str, name: str, file: RulesetFile, force: bool) -> None:
     """A file that says its name. Raises ValueError for a name that is not one of a file in the folder."""
-    from agon.games.tradecraft import rulesets
+    from agon_problems.files import text_of
 
     if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
         raise ValueError(f"{name!r} is no name for a ruleset: use letters, digits, _ and -")
-    text = rulesets.text_of(msgspec.structs.replace(file, ruleset=name))
+    text = text_of(msgspec.structs.replace(file, ruleset=name))
     write_file(in_project(folder) / f"{name}.json", text, force)
 
 
@@ -274,15 +275,3 @@ def _useless_fields(file: RulesetFile, path: Path) -> Iterator[str]:
         yield f"other name: the file says that it is {file.ruleset}, and is called {path.name}"
     for station in sorted(set(file.fuelled) - {recipe.station for recipe in file.recipes}):
         yield f"unknown station: {station} is among the fuelled, and no recipe is done there"
-
-
-VERBS = [
-    make_problems,
-    certify_problems,
-    remake_problems,
-    invent_ruleset,
-    change_ruleset,
-    take_rulesets,
-    check_rulesets,
-    remake_rulesets,
-]

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from agon.games.tradecraft.rulesets import RulesetFile, number_recipes
+from agon.games.tradecraft.rulesets import RulesetFile
+from agon_problems.files import number_recipes
 
 ORIGIN = "through TradeCraft's public repository, github.com/TradeCraft-team/TradeCraft"
 BASIC = ("air", "earth", "fire", "water")

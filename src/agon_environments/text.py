@@ -16,10 +16,10 @@ from pettingzoo import AECEnv
 
 from agon.agents import Script, seat_dice
 from agon.agents.telling import in_ascii, observation_text, parse_reply
-from agon.bridges.gymnasium import OneSeat, Seats
 from agon.errors import AgonError
 from agon.games import Game, IllegalAction
 from agon.loop import TABLE, steps
+from agon_environments.gymnasium import OneSeat, Seats
 
 PLAIN = frozenset(map(chr, range(32, 127))) | {"\n"}
 """Characters of all texts in the spaces."""

@@ -3,32 +3,35 @@
 import json
 import warnings
 from functools import partial
+from importlib import import_module
 
 import gymnasium
 import pytest
 from gymnasium.utils.env_checker import check_env
-from harness import GAMES
+from harness import GAMES, WITHOUT_LOGS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from magic_games import BUILT, family
 from pettingzoo.test import api_test, seed_test
 from tradecraft_games import Table, proposal, tradecraft
 
-from agon import AgonError
+from agon import ROOT, AgonError
 from agon.agents import seat_dice
 from agon.agents.scripts import anything
 from agon.agents.telling import CUT, in_ascii, observation_text, parse_reply, teller
-from agon.bridges.text import REACH, single_text_env, text_env
+from agon.conf import expand_settings, load
 from agon.games import IllegalAction
 from agon.games.tradecraft import Call
 from agon.plan import Match, Seat
 from agon.play import play_now
+from agon_environments.text import REACH, single_text_env, text_env
 
 TWO, THREE = tradecraft(turns=3), tradecraft(3, turns=2)
 SEQUENTIAL = {"tradecraft": TWO, "tradecraft_3": THREE, "pd": GAMES["pd"]} | {
     name: next(iter(family(name).values())) for name in BUILT
 }
 every_game = pytest.mark.parametrize("game", SEQUENTIAL.values(), ids=SEQUENTIAL)
+CONF = sorted((ROOT / "conf/game").glob("*.yaml"))
 KNOWN = r".*(not a NumPy array|probably should be gymnasium.spaces.box)"
 
 
@@ -86,6 +89,20 @@ def test_random_characters_end_every_match_and_do_nothing(game):
     space.seed(3)
     _, totals = over(env, lambda view, dice: space.sample())
     assert not env.agents and (game.name != "tradecraft" or totals == (0.0,) * game.seats)
+
+
+@pytest.mark.parametrize("name", [path.stem for path in CONF if path.stem not in WITHOUT_LOGS])
+def test_every_game_of_conf_is_an_environment_of_texts(name):
+    env = text_env(load("game", expand_settings([name])[0]), attempts=1)
+    over(env, lambda view, dice: "no answer", seed=4)
+    assert not env.agents
+
+
+def test_a_game_of_a_reader_is_an_environment_of_texts(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tests/games/stranger")
+    auction = import_module("auction.game").Auction("auction", "default")
+    seen, _ = over(text_env(auction), lambda view, dice: "[move] 2")
+    assert seen and all("Rules" in text for _, text in seen)
 
 
 def test_a_malformed_answer_is_told_counted_and_asked_again():

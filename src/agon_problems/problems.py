@@ -3,21 +3,19 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from math import ceil
-from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 import msgspec
 
-from agon.errors import AgonError, describe_fault
-from agon.games.tradecraft.amounts import LARGEST
-from agon.games.tradecraft.planner.certificates import certify
+from agon.errors import AgonError
 from agon.games.tradecraft.planner.search import Plan, plan
-from agon.games.tradecraft.planner.trading import MOST_TRADES, Exchange, exchange, union
+from agon.games.tradecraft.planner.trading import union
 from agon.games.tradecraft.recipes import Ruleset
 from agon.games.tradecraft.rulesets import ruleset
 from agon.games.tradecraft.settings import Problem
-from agon.paths import display_path
+from agon_problems.certificates import certify
+from agon_problems.exchanges import MOST_TRADES, Exchange, exchange
 
 TRIES = 1000
 """The number of candidates for one problem, at most."""
@@ -58,26 +56,6 @@ SHIPPED = {
     "invented": Set("invented", 4, _wishes(20, 2, [1], BANDS)),
 }
 """Folder in data/problems -> what is made there; minecraft_public is TradeCraft's own."""
-
-
-def problem(path: Path) -> Problem:
-    """The problem of a file. Raises AgonError in one line for an invalid file."""
-    name = display_path(path)
-    try:
-        problem = msgspec.json.decode(path.read_bytes(), type=Problem)
-    except FileNotFoundError:
-        raise AgonError(f"there is no problem {name}") from None
-    except OSError as error:
-        raise AgonError(f"{name} cannot be read: {error.strerror}") from None
-    except msgspec.DecodeError as error:  # a ValidationError is one
-        raise AgonError(f"{name}: {describe_fault(error, Problem)}") from None
-    items = set(ruleset(problem.ruleset).items)
-    if unknown := sorted({item for hand in [*problem.hands, *problem.targets] for item in hand} - items):
-        raise AgonError(f"{name}: {unknown[0]} is no item of {problem.ruleset}")
-    for hand in [*problem.hands, *problem.targets]:
-        if large := [item for item, amount in hand.items() if amount > LARGEST]:
-            raise AgonError(f"{name}: {hand[large[0]]} {large[0]} are too many: no amount is above {LARGEST}")
-    return problem
 
 
 def with_certificate(problem: Problem) -> Problem:

@@ -17,7 +17,10 @@ from agon.agents.prompts import prompts, template_of
 from agon.agents.telling import STYLE
 from agon.errors import AgonError
 from agon.figures import COLOURS, figure, styled
+from agon.games.tradecraft import TradeCraft
 from agon.games.tradecraft.amounts import Amount, format_hand
+from agon.games.tradecraft.planner.search import Plan, plan
+from agon.games.tradecraft.planner.trading import union
 from agon.games.tradecraft.story import Deal, Turn, read
 from agon.replay import Replay, replay_match
 
@@ -81,6 +84,21 @@ def replay_of(turns: pd.DataFrame, games: pd.DataFrame) -> tuple[Replay | None, 
         return replay_match(turns, games), ""
     except AgonError as error:
         return None, str(error)
+
+
+def crafts(game: TradeCraft) -> pd.DataFrame:
+    """A shortest plan for each target from all hands together: player, target, craft (its number), makes, takes.
+
+    A target without a plan, and one that needs no craft, has one row that says so under `makes`.
+    """
+    rows = []
+    for player, target in zip(game.players, game.targets, strict=True):
+        answer = plan(game.ruleset, union(game.hands), target)
+        steps = answer.steps if isinstance(answer, Plan) else []
+        why = "no craft is needed" if isinstance(answer, Plan) else answer.verdict
+        sides = [(format_hand(step.outputs), format_hand(step.inputs)) for step in steps] or [(why, "")]
+        rows += [(player, format_hand(target), number, *side) for number, side in enumerate(sides, 1)]
+    return pd.DataFrame(rows, columns=["player", "target", "craft", "makes", "takes"])
 
 
 def tellings(replay: Replay) -> pd.DataFrame:

@@ -12,9 +12,10 @@ from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.parts import Part, part, within_operations
 from agon.games.tradecraft.planner.programs import Program
 from agon.games.tradecraft.planner.search import Answer, Impossible, Plan, Workshop, plan, solve_in_order
-from agon.games.tradecraft.planner.trading import Exchange, Needs, exchange, needs, union
+from agon.games.tradecraft.planner.trading import Needs, needs, union
 from agon.games.tradecraft.recipes import Ruleset
 from agon.games.tradecraft.settings import Certificate, Craft, Goal, Problem, Swap, Together
+from agon_problems.exchanges import Exchange, exchange
 
 
 def certify(ruleset: Ruleset, problem: Problem) -> Certificate:

@@ -11,7 +11,8 @@ from random import Random
 import msgspec
 
 from agon.games.tradecraft import Recipe, Ruleset
-from agon.games.tradecraft.rulesets import RulesetFile, build_ruleset, number_recipes
+from agon.games.tradecraft.rulesets import RulesetFile, build_ruleset
+from agon_problems.files import number_recipes
 
 ONSETS = ["bz", "dl", "dv", "gz", "kf", "kz", "ml", "tl", "vn", "vz", "zb", "zd", "zg", "zm", "zn", "zr"]
 """Beginnings of invented names. No English word and no name in a game begins like this."""

@@ -1,14 +1,16 @@
 """What is true of the ten public problems of TradeCraft, computed, and certificates of small ones by hand."""
 
 import pytest
+from hypothesis import given, settings
+from small_rulesets import fewest, hands, rulesets, targets
 
 from agon import ROOT
 from agon.games.tradecraft.amounts import covers
-from agon.games.tradecraft.planner.certificates import certify, surplus
-from agon.games.tradecraft.planner.search import execute, plan
-from agon.games.tradecraft.problems import problem
+from agon.games.tradecraft.planner.parts import part
+from agon.games.tradecraft.planner.search import Impossible, execute, plan
 from agon.games.tradecraft.rulesets import ruleset
-from agon.games.tradecraft.settings import Certificate, Problem
+from agon.games.tradecraft.settings import Certificate, Problem, problem
+from agon_problems.certificates import certify, holds, prices, surplus
 
 PUBLIC = ROOT / "data/problems/minecraft_public"
 SHORTEST = {
@@ -106,3 +108,12 @@ def test_surplus_is_what_none_of_several_shortest_chains_uses():
     hand = {"oak_planks": 1, "birch_planks": 2, "coal": 1, "apple": 1, "stick": 1}
     assert surplus(MINECRAFT, hand, [{"torch": 1}]) == ["apple", "birch_planks", "oak_planks"]
     assert surplus(MINECRAFT, hand, [{"stick": 2}]) == ["apple", "coal", "stick"]
+
+
+@given(rulesets(), hands, targets)
+@settings(max_examples=60, deadline=None)
+def test_prices_prove_what_they_say(rules, hand, target):
+    named = prices(rules, hand, target)
+    if named is not None:
+        assert holds(part(rules, hand, target, unlimited=True), hand, target, named)
+        assert fewest(rules, hand, target) is None and isinstance(plan(rules, hand, target), Impossible)

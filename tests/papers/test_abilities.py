@@ -12,11 +12,11 @@ from magic_games import any_legal, any_or_void, family, saying
 from agon import AgonError
 from agon.conf import games, settings_of
 from agon.games.tables import games_table, seat_table
-from agon.metrics.abilities import ABILITIES, abilities, area, paired
 from agon.metrics.interval import ends, proportion_interval
 from agon.metrics.tallies import tallies
 from agon.plan import Match, Seat, plan
 from agon.play import play, play_now, turns_table
+from agon_papers.magic.abilities import ABILITIES, abilities, area, paired
 
 FAMILIES = ["chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods"]
 SPIED = {"clues": ("soft", "quick", "small"), "spy": 2}

@@ -7,7 +7,8 @@ import pytest
 
 from agon import ROOT, AgonError
 from agon.cli import main
-from agon.games.tradecraft.problems import (
+from agon.games.tradecraft.rulesets import ruleset
+from agon_problems.problems import (
     BANDS,
     SHIPPED,
     Wish,
@@ -16,7 +17,6 @@ from agon.games.tradecraft.problems import (
     problem_json,
     with_certificate,
 )
-from agon.games.tradecraft.rulesets import ruleset
 
 FILES = sorted((ROOT / "data/problems").glob("*/*.json"))
 SAMPLE = FILES if os.environ.get("AGON_FULL") else FILES[::12]
