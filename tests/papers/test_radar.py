@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from agon import figures
-from agon.figures import radar
+from agon_papers.magic import radar
 
 NAMES = ["judgement", "reasoning", "deception", "self_awareness", "trust"]
 TABLE = pd.DataFrame(
