@@ -12,9 +12,10 @@ from small_rulesets import crafting_depths
 from agon import ROOT
 from agon.cli import main
 from agon.games.tradecraft import Recipe, Ruleset
-from agon.games.tradecraft.rulesets import RulesetFile, build_ruleset, ruleset, text_of
+from agon.games.tradecraft.rulesets import RulesetFile, build_ruleset, ruleset
 from agon_problems.facts import import_facts
 from agon_problems.faults import faults
+from agon_problems.files import text_of
 from agon_problems.invented import (
     Size,
     invented,

@@ -8,12 +8,12 @@ import pytest
 from agon import ROOT, AgonError
 from agon.cli import main
 from agon.games.tradecraft.rulesets import ruleset
+from agon.games.tradecraft.settings import problem
 from agon_problems.problems import (
     BANDS,
     SHIPPED,
     Wish,
     generate_problems,
-    problem,
     problem_json,
     with_certificate,
 )

@@ -15,7 +15,7 @@ from agon.models.ledger import Replayed
 from agon.models.recording import FILE, Recording
 from agon.plan.seats import identity_of
 from agon.play import play
-from agon.play.reread import Reread, reread_matches
+from agon_audit.reread import Reread, reread_matches
 
 LENIENT = "[move] cooperation (it pays)"
 
