@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from agon.games.tradecraft.amounts import Hand, covers, hand_to_json
 from agon.games.tradecraft.planner.orders import Step
-from agon.games.tradecraft.planner.parts import Part, part, within_operations
+from agon.games.tradecraft.planner.parts import Part, Way, part
 from agon.games.tradecraft.planner.programs import Program
 from agon.games.tradecraft.planner.search import Answer, Impossible, Plan, Workshop, plan, solve_in_order
 from agon.games.tradecraft.planner.trading import Needs, needs, union
@@ -65,6 +66,59 @@ def _usable(ruleset: Ruleset, hand: Hand, target: Hand) -> set[str]:
 
 USED = 1e-3
 """A plan that uses an item uses at least this part of a piece: the best fuel burns for a hundred smelts."""
+
+
+def within_operations(relevant: Part, hand: Hand, target: Hand, operations: int) -> Part:
+    """The part without the ways that no plan of at most `operations` operations can use.
+
+    The operations that must come before a way and after it, one by one, have to fit into the plan.
+    """
+    before = _before(relevant, hand)
+    after = {way.recipe.id: 0 for way in relevant.ways if way.recipe.makes in target}
+    using: dict[str, list[Way]] = {}
+    for way in relevant.ways:
+        fuel = relevant.fuel if way.recipe.fuelled else ()
+        for item in {*fuel, *(item for need in way.needs for item in need.members)}:
+            using.setdefault(item, []).append(way)
+    makers: dict[str, list[Way]] = {}
+    for way in relevant.ways:
+        makers.setdefault(way.recipe.makes, []).append(way)
+    ingredients = {way.recipe.id: [item for item in makers if way in using.get(item, ())] for way in relevant.ways}
+    new = list(after)
+    while new:  # breadth first: the first way to be reached is the shortest
+        next_ids = [maker.recipe.id for way in new for item in ingredients[way] for maker in makers[item]]
+        depth = after[new[0]] + 1
+        new = [way for way in dict.fromkeys(next_ids) if way not in after]
+        after |= dict.fromkeys(new, depth)
+    return relevant._replace(
+        ways=tuple(
+            way
+            for way in relevant.ways
+            if before.get(way.recipe.id, inf) + 1 + after.get(way.recipe.id, inf) <= operations
+        )
+    )
+
+
+def _before(relevant: Part, hand: Hand) -> dict[str, int]:
+    """Way id -> how many operations must come before it, one by one."""
+    items, ways = dict.fromkeys(hand, 0), dict[str, int]()
+    depth = 0
+    while True:
+        reachable = set(items)
+        fires = not reachable.isdisjoint(relevant.fuel)
+        new = [
+            way
+            for way in relevant.ways
+            if way.recipe.id not in ways
+            and (fires or not way.recipe.fuelled)
+            and all(not reachable.isdisjoint(need.members) for need in way.needs)
+        ]
+        if not new:
+            return ways
+        depth += 1
+        for way in new:
+            ways[way.recipe.id] = depth - 1
+            items.setdefault(way.recipe.makes, depth)
 
 
 def explain_alone(ruleset: Ruleset, hand: Hand, target: Hand, answer: Answer) -> str:

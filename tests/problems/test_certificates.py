@@ -7,10 +7,10 @@ from small_rulesets import fewest, hands, rulesets, targets
 from agon import ROOT
 from agon.games.tradecraft.amounts import covers
 from agon.games.tradecraft.planner.parts import part
-from agon.games.tradecraft.planner.search import Impossible, execute, plan
+from agon.games.tradecraft.planner.search import Impossible, Plan, execute, plan
 from agon.games.tradecraft.rulesets import ruleset
 from agon.games.tradecraft.settings import Certificate, Problem, problem
-from agon_problems.certificates import certify, holds, prices, surplus
+from agon_problems.certificates import certify, holds, prices, surplus, within_operations
 
 PUBLIC = ROOT / "data/problems/minecraft_public"
 SHORTEST = {
@@ -117,3 +117,12 @@ def test_prices_prove_what_they_say(rules, hand, target):
     if named is not None:
         assert holds(part(rules, hand, target, unlimited=True), hand, target, named)
         assert fewest(rules, hand, target) is None and isinstance(plan(rules, hand, target), Impossible)
+
+
+@given(rulesets(), hands, targets)
+@settings(max_examples=80, deadline=None)
+def test_what_cannot_be_in_a_shortest_plan_is_left_out_rightly(rules, hand, target):
+    found = plan(rules, hand, target)
+    if isinstance(found, Plan):
+        kept = within_operations(part(rules, hand, target), hand, target, found.operations)
+        assert {step.recipe for step in found.steps} <= {way.recipe.id for way in kept.ways}
