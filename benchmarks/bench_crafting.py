@@ -8,12 +8,14 @@ import pytest
 from agon import ROOT
 from agon.games.tradecraft.planner import parts, trading
 from agon.games.tradecraft.planner import search as planner
-from agon.games.tradecraft.planner.certificates import certify
-from agon.games.tradecraft.problems import SHIPPED, generate_problems, problem
 from agon.games.tradecraft.rulesets import ruleset
+from agon.games.tradecraft.settings import problem
+from agon_problems import exchanges
+from agon_problems.certificates import certify
+from agon_problems.problems import SHIPPED, generate_problems
 
 SETS = ["minecraft_public", "minecraft", "minecraft3", "alchemy", "invented"]
-CACHES = [parts._part, parts._ways, parts._units, planner._plan, trading._needs, trading._exchanged]
+CACHES = [parts._part, parts._ways, parts._units, planner._plan, trading._needs, exchanges._exchanged]
 
 
 def forget():

@@ -14,7 +14,7 @@ import zstandard
 from agon import ROOT
 from agon.conf import configuration
 from agon.conf import games as games_of
-from agon.ingest import ingest
+from agon_papers.ingest import ingest
 
 SAMPLE = Path(os.environ.get("AGON_RAW_SAMPLE", ROOT / "../shared/published/counterfactual/raw_sample.tar.zst"))
 WORDS = "the other side has been kind so far, and kindness pays as long as it is returned; " * 20

@@ -68,7 +68,16 @@ toc_object_entries = False  # the menu of every page would have them all
 default_role = "code"  # docstrings write names in single backquotes
 autodoc_default_options = {"ignore-module-all": True}  # what a package takes from its modules stands there
 autodoc_member_order, autodoc_typehints = "bysource", "signature"
-PACKAGES = "agon", "agon_audit", "agon_design", "agon_hall", "agon_papers", "agon_twins"
+PACKAGES = (
+    "agon",
+    "agon_audit",
+    "agon_design",
+    "agon_environments",
+    "agon_hall",
+    "agon_papers",
+    "agon_problems",
+    "agon_twins",
+)
 apidoc_modules = [
     {
         "path": f"../src/{package}",

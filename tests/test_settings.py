@@ -1,7 +1,6 @@
 """Settings: the 103 that are shipped, those that users drop beside them, and bad ones, each refused in a line."""
 
 import json
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import pytest
 from magic_games import BUILT, family, target
 
 from agon import ROOT, AgonError
-from agon.cli import main
 from agon.games.deduction.game import holds
 from agon.games.deduction.scripts import KNOWLEDGE, lexicon
 from agon.games.settings import variants
@@ -51,72 +49,6 @@ def test_there_are_103_settings_and_143_games():
     files = {game: len(list((MAGIC / game).glob("*.json"))) for game in BUILT}
     assert list(files.values()) == [20, 20, 21, 21, 21]
     assert sum(len(family(game)) for game in BUILT) == 143
-
-
-def test_the_shipped_settings_are_those_that_the_command_makes(tmp_path):
-    assert main(["make-settings", f"--folder={tmp_path}"]) == 0
-    for game in BUILT:
-        made, shipped = (
-            {path.name: path.read_text() for path in (folder / game).iterdir()} for folder in (tmp_path, MAGIC)
-        )
-        assert made == shipped
-
-
-def test_balancing_is_a_command_that_says_how_even_it_became(tmp_path, capsys):
-    """Of candidates by the words of a list it keeps those in which both sides come out most even."""
-    sizes = ["--games=chameleon", "--keep=6", "--matches=4", f"--topics={KNOWLEDGE}", "--prefix=mine-"]
-    assert main(["make-settings", f"--folder={tmp_path}", *sizes]) == 0
-    said = capsys.readouterr().out
-    low, high, least, most = (int(number) for number in re.findall(r"(\d+)%", said))
-    assert "6 settings of 176 candidates" in said and least < 25 < low <= 50 <= high < 75 < most
-    assert [path.name for path in sorted((tmp_path / "chameleon").iterdir())] == [
-        f"mine-0{n}.json" for n in range(1, 7)
-    ]
-    assert (
-        len(variants({"_target_": target("chameleon"), "name": "chameleon", "settings": str(tmp_path / "chameleon")}))
-        == 12
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (["--games=chess"], 1, "there is no game chess: there are chameleon, undercover"),
-        (["--topics=none.json"], 1, "none.json is not there"),
-        (["--keep=0"], 2, "'--keep': 0 is not in the range x>=1"),
-        (["--keeep=3"], 2, "'--keep'"),
-        (["other"], 2, "unexpected extra argument (other)"),
-        (["keep=3"], 2, "make-settings has options: write --keep 3 in the place of keep=3"),
-    ],
-)
-def test_what_balancing_does_not_understand_writes_nothing(arguments, code, said, tmp_path, capsys):
-    assert main(["make-settings", f"--folder={tmp_path / 'made'}", *arguments]) == code
-    assert said in capsys.readouterr().err and not (tmp_path / "made").exists()
-
-
-def test_a_family_outside_src_makes_settings_too(tmp_path, monkeypatch):
-    """The dice that it throws are thrown last: shipped settings stay as they are."""
-    (tmp_path / "far").mkdir()
-    text = "def candidates(dice, topics):\n    yield {'size': dice.randrange(9), 'topics': topics}\n"
-    (tmp_path / "far/settings.py").write_text(text)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("agon.conf.find_families", lambda: [tmp_path / "far"])
-    assert main(["make-settings", f"--folder={tmp_path / 'made'}", "--games=far,cost_sharing"]) == 0
-    assert [*json.loads((tmp_path / "made/far/01.json").read_text())] == ["size", "topics"]
-    made, shipped = ((folder / "cost_sharing/01.json").read_text() for folder in (tmp_path / "made", MAGIC))
-    assert made == shipped
-
-
-def test_balancing_explains_itself(capsys):
-    assert main(["make-settings", "--help"]) == 0 and "default: 20" in capsys.readouterr().out
-
-
-def test_too_few_clues_are_said_in_a_line(tmp_path, capsys):
-    clues = [{"clue": clue, "fits": ["rain", "snow", "hail"]} for clue in ("falls", "is wet")]
-    topics = [{"topic": "Weather", "words": ["rain", "snow", "hail"], "pairs": [["rain", "snow"]], "clues": clues}]
-    (tmp_path / "topics.json").write_text(json.dumps(topics))
-    assert main(["make-settings", f"--folder={tmp_path / 'made'}", f"--topics={tmp_path / 'topics.json'}"]) == 1
-    assert "topic Weather has too few clues" in capsys.readouterr().err
 
 
 def test_spies_sit_everywhere_and_no_word_is_used_twice():

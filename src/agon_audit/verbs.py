@@ -1,16 +1,18 @@
-"""The verb audit."""
+"""The verbs of the room: audit, and reread."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from agon.cli import options
-from agon.cli.places import own_folder
+from agon.cli.job import Job
+from agon.cli.places import Settings, experiment_of, own_folder, same_words, turns_file
 from agon.errors import AgonError, count, visible
+from agon.models.base import ReadingRule
 from agon.paths import display_path, in_project, read_text_file, write_file
 
 if TYPE_CHECKING:
@@ -158,3 +160,57 @@ def _write(place: Path, html: str, verdict: str, found: dict[str, Any], force: b
     table = table.assign(**texts).to_csv(index=False, lineterminator="\n")
     for name, text in zip(OUTPUTS, (verdict, html, table), strict=True):
         write_file(place / name, text, force)
+
+
+def reread(settings: Settings, rule: ReadingRule) -> None:
+    """Reads a recording by another rule.
+
+    It says how many answers and matches change. experiment=NAME is the recording. out=FILE has the turns of the matches in which no
+    answer changes: compare them with all.
+    """
+    from agon.games.tables import games_table
+    from agon.play import turns_table
+    from agon.turns import mark_partial, write, write_games
+    from agon_audit.reread import CHANGES, Reread, reread_matches
+
+    name, matches, models, recording = experiment_of(settings)
+    if not models:
+        raise AgonError(f"experiment {name} asks no model: there are no answers to read")
+    out = turns_file(settings, name) if settings["out"] else None
+    replayed = {item: Reread(item, model.identity, recording, model.room, rule=rule) for item, model in models.items()}
+    answers, unchanged, incomplete = reread_matches(matches, replayed)
+    if answers.empty:
+        raise AgonError(f"of {name} no match is recorded to its end: python -m agon record {same_words()}".rstrip())
+    for (agent, model), rows in answers.groupby(["agent", "model"], sort=False):
+        changes, rules = rows.change.value_counts(), " and ".join(sorted(set(rows.recorded)))
+        parts = ", ".join(f"{words} {changes.get(change, 0):,}" for change, words in zip(CHANGES, CHANGED, strict=True))
+        share = rows.change.ne("").mean()
+        click.echo(
+            f"{agent}@{model}: {count(len(rows), 'answer')} read {rules}; read {rule}: {parts} ({share:.1%} in all)"
+        )
+    if set(answers.recorded) == {rule}:
+        other = next(name for name in get_args(ReadingRule) if name != rule)
+        click.echo(f"note: all were read {rule} when they were recorded; --rule {other} reads them otherwise")
+    whole = answers["match"].nunique()
+    click.echo(f"{whole - len(unchanged):,} of {count(whole, 'match')} have such an answer")
+    if incomplete:
+        click.echo(f"note: {count(len(incomplete), 'match')} not recorded to the end are left out")
+    if out is None:
+        return
+    if not unchanged:
+        raise AgonError("every match has such an answer: there are no turns to write")
+    games = [match for match, _ in unchanged]
+    write_games(games_table([match.game for match in games], [match.settings for match in games]), out)
+    turns = turns_table(unchanged)
+    write(mark_partial(turns, len(matches)) if len(unchanged) < len(matches) else turns, out)
+    click.echo(f"{display_path(out)}: {count(len(unchanged), 'match')} without one; agon compare --turns takes it")
+
+
+CHANGED = ("no action any more", "an action now", "another action")
+"""What another rule does to answers, in words."""
+
+
+REREAD = Job(
+    reread,
+    click.Option(["--rule"], type=click.Choice(get_args(ReadingRule)), default="strict", help="The other rule."),
+)

@@ -65,7 +65,7 @@ class Comparison:
 
     def figure(self, row: int = 0) -> "Figure":
         """The figure of the strata of a row of `pairs`."""
-        from agon.figures.strata import strata_figure  # here, because matplotlib takes a while to import
+        from agon_design.strata import strata_figure  # here, because matplotlib takes a while to import
 
         together = self.pairs.iloc[row]
         of_row = (self.strata[KEYS] == together[KEYS]).all(axis=1)

@@ -17,7 +17,6 @@ from agon.agents import seat_dice
 from agon.agents.llm import LLM
 from agon.agents.prompts import prompts, template_of
 from agon.agents.scripts import reference
-from agon.bridges.text import text_env
 from agon.conf import expand_settings, load
 from agon.games import Choice, IllegalAction
 from agon.games.base import PUBLIC
@@ -175,17 +174,6 @@ def reference_or_any(view, dice):
         return reference(view, dice)
     except ValueError:
         return any_legal(view, dice)
-
-
-@every_game
-def test_it_is_an_environment_of_texts(name):
-    env = text_env(ALL[name], attempts=1)
-    env.reset(seed=4)
-    for _ in env.agent_iter(3000):
-        view, _, ended, _, _ = env.last()
-        assert view in env.observation_space(env.agent_selection)
-        env.step(None if ended else "no answer")
-    assert not env.agents
 
 
 def test_random_players_finish_every_setting():

@@ -10,7 +10,6 @@ from unlike_actions import GAME, PAYOFF, SETS, SETTINGS
 from agon import AgonError
 from agon.agents.llm import LLM
 from agon.agents.scripts import reference
-from agon.bridges.gymnasium import parallel_env
 from agon.games import IllegalAction
 from agon.games.equilibria import best_replies, equilibria
 from agon.games.html import as_text
@@ -128,7 +127,6 @@ def test_the_games_beside_turns_have_all_lists():
 def test_what_needs_the_same_actions_for_all_says_so():
     refusals = [
         (lambda: simulate(GAME, (mixed([0.5, 0.5]),) * 2, 1, None), "policies need the same for both"),
-        (lambda: parallel_env(GAME), "needs one list of options, the same for every seat"),
         (lambda: scripts.one_shot_equilibrium(GAME.observe(START, 0), None), "is not symmetric"),
         (lambda: scripts.extort_2(GAME.observe(START, 0), None), "needs two players with the same two actions"),
     ]

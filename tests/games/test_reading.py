@@ -16,7 +16,6 @@ from zstandard import ZstdDecompressor
 from agon import ROOT
 from agon.games import Choice
 from agon.games.reading import read
-from agon.ingest.game_json import Record
 
 RPS = Choice(("rock", "paper", "scissors"))
 STREET = Choice(("Straße", "ÇA", "go", "go left", "A+", "A", "(b)", "[c]", "A1", "石"))
@@ -247,18 +246,19 @@ def recorded() -> list[tuple[str, Choice, bool, str | None]]:
         tarfile.open(fileobj=ZstdDecompressor().stream_reader(packed), mode="r|") as archive,
     ):
         members = (archive.extractfile(member) for member in archive if member.name.endswith("/game.json"))
-        games = [msgspec.json.decode(member.read(), type=Record) for member in members if member]
+        games = [msgspec.json.decode(member.read()) for member in members if member]
     decisions = []
     for record in games:
-        legal = Choice(tuple(record.game_settings[letter] for letter in "abc" if letter in record.game_settings))
+        names = record["game_settings"]
+        legal = Choice(tuple(names[letter] for letter in "abc" if letter in names))
         for seat in (0, 1):
-            if getattr(record, f"player_{seat}_player_type") not in {"default", "zs", "cot", "spp"}:
+            if record[f"player_{seat}_player_type"] not in {"default", "zs", "cot", "spp"}:
                 continue
-            moves = iter(getattr(record, f"player_{seat}_moves"))
+            moves = iter(record[f"player_{seat}_moves"])
             answers = []
-            for message in getattr(record, f"player_{seat}_context"):
-                text = "".join(part.text for part in message.content)
-                if message.role == "assistant":
+            for message in record[f"player_{seat}_context"]:
+                text = "".join(part.get("text", "") for part in message["content"])
+                if message["role"] == "assistant":
                     answers.append(text)
                     continue
                 for move in [next(moves) for _ in range(text.count(ENDS_A_ROUND))]:

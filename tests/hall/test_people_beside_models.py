@@ -14,10 +14,11 @@ import yaml
 from project import Project
 
 from agon import ROOT
-from agon.metrics import counterparts, head_to_head, in_their_cells
+from agon.metrics import head_to_head
 from agon.plan import Match
 from agon.play import play_now, turns_table
 from agon.turns import in_cells, read, subjects
+from agon_hall.beside_models import counterparts, in_their_cells
 from agon_hall.seating import seating
 
 GUIDE = ROOT / "docs/how-to/run-a-study-with-people.md"

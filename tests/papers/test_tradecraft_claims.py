@@ -12,9 +12,9 @@ from claims import claims_table, executed
 from statsmodels.stats.multitest import multipletests
 
 from agon import ROOT
-from agon.games.tradecraft.problems import problem
-from agon.ingest import ingest
+from agon.games.tradecraft.settings import problem
 from agon_papers import propositions
+from agon_papers.ingest import ingest
 from agon_papers.tradecraft.records import Records
 from agon_papers.tradecraft.scores import outcomes
 from agon_papers.verdict import COLUMNS, Missing, Rows, Statements

@@ -11,7 +11,7 @@ from agon.games.tradecraft.amounts import covers, minus
 from agon.games.tradecraft.game import find_craft
 from agon.games.tradecraft.rulesets import ruleset
 from agon.games.tradecraft.story import items, stories
-from agon.ingest import ingest
+from agon_papers.ingest import ingest
 from agon_papers.tradecraft.facts import read_facts
 from agon_papers.tradecraft.replay import moves, replay
 

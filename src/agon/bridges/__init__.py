@@ -1,4 +1,4 @@
-"""Turns for other programs: JSON lines, one file per match; and games as environments of Gymnasium and PettingZoo."""
+"""Turns for other programs: JSON lines, one file per match."""
 
 from agon.bridges.rows import jsonl
 

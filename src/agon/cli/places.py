@@ -31,8 +31,7 @@ ELSEWHERE = "name another place with --out, or say --force to write there all th
 
 def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
     """The experiment's name, its matches, their models, and the recording of these."""
-    from agon.conf import renaming_notes
-    from agon.ingest import SOURCES
+    from agon.conf import recorded_games, renaming_notes
     from agon.models.recording import Recording
     from agon.plan import agents_of, models_of, plan
 
@@ -41,7 +40,7 @@ def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model
         click.echo(line, err=True)
     matches, models = plan(experiment, large=settings["large"]), models_of(experiment)
     name = experiment["name"]
-    if name in SOURCES:
+    if name in recorded_games():
         raise AgonError(f"{name} is the name of what `agon ingest` makes: set experiment.name to another")
     _require_own_name(name)
     return name, matches, models, Recording(ROOT / "data/recordings" / name)

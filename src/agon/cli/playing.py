@@ -1,4 +1,4 @@
-"""The verbs that make turns, play and ingest; and export, which writes them for other tools."""
+"""The verbs play, which makes turns, and export, which writes them for other tools."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
@@ -28,12 +28,11 @@ from agon.cli.places import (
 from agon.cli.words import bar_of, bill_of
 from agon.errors import AgonError, count, visible
 from agon.games.base import families
-from agon.paths import CODE, ROOT, display_path, in_project, input_path
+from agon.paths import CODE, ROOT, display_path, in_project
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from agon.models.base import ReadingRule
     from agon.plan import Match
 
 MISSING = 12
@@ -104,55 +103,6 @@ def _may_be_pulled(recording: Path) -> bool:
     return (ROOT / "data.dvc").is_file() and not recording.is_file()
 
 
-def reread(settings: Settings, rule: ReadingRule) -> None:
-    """Reads a recording by another rule.
-
-    It says how many answers and matches change. experiment=NAME is the recording. out=FILE has the turns of the matches in which no
-    answer changes: compare them with all.
-    """
-    from agon.games.tables import games_table
-    from agon.models.base import ReadingRule
-    from agon.play import turns_table
-    from agon.play.reread import CHANGES, Reread, reread_matches
-    from agon.turns import mark_partial, write, write_games
-
-    name, matches, models, recording = experiment_of(settings)
-    if not models:
-        raise AgonError(f"experiment {name} asks no model: there are no answers to read")
-    out = turns_file(settings, name) if settings["out"] else None
-    replayed = {item: Reread(item, model.identity, recording, model.room, rule=rule) for item, model in models.items()}
-    answers, unchanged, incomplete = reread_matches(matches, replayed)
-    if answers.empty:
-        raise AgonError(f"of {name} no match is recorded to its end: python -m agon record {same_words()}".rstrip())
-    for (agent, model), rows in answers.groupby(["agent", "model"], sort=False):
-        changes, rules = rows.change.value_counts(), " and ".join(sorted(set(rows.recorded)))
-        parts = ", ".join(f"{words} {changes.get(change, 0):,}" for change, words in zip(CHANGES, CHANGED, strict=True))
-        share = rows.change.ne("").mean()
-        click.echo(
-            f"{agent}@{model}: {count(len(rows), 'answer')} read {rules}; read {rule}: {parts} ({share:.1%} in all)"
-        )
-    if set(answers.recorded) == {rule}:
-        other = next(name for name in get_args(ReadingRule) if name != rule)
-        click.echo(f"note: all were read {rule} when they were recorded; --rule {other} reads them otherwise")
-    whole = answers["match"].nunique()
-    click.echo(f"{whole - len(unchanged):,} of {count(whole, 'match')} have such an answer")
-    if incomplete:
-        click.echo(f"note: {count(len(incomplete), 'match')} not recorded to the end are left out")
-    if out is None:
-        return
-    if not unchanged:
-        raise AgonError("every match has such an answer: there are no turns to write")
-    games = [match for match, _ in unchanged]
-    write_games(games_table([match.game for match in games], [match.settings for match in games]), out)
-    turns = turns_table(unchanged)
-    write(mark_partial(turns, len(matches)) if len(unchanged) < len(matches) else turns, out)
-    click.echo(f"{display_path(out)}: {count(len(unchanged), 'match')} without one; agon compare --turns takes it")
-
-
-CHANGED = ("no action any more", "an action now", "another action")
-"""What another rule does to answers, in words."""
-
-
 def _describe_void(turns: DataFrame) -> str:
     """The number of decisions without an action, and the ends of their last answers, in words; empty without any."""
     from agon.turns import CUT
@@ -207,34 +157,6 @@ def _hash_of_code(matches: Sequence[Match], recording: Path | None) -> str:
     if recording is not None and recording.is_file():
         sources.add(recording)
     return blake2b(b"".join(path.read_bytes() for path in sorted(sources) if path.is_file()), digest_size=6).hexdigest()
-
-
-def ingest(settings: Settings) -> int:
-    """Reads recorded games of a paper into turns.
-
-    source=S path=P is written to transcripts/S.parquet, or to out=FILE. Exit code 3: files that could not be read are listed.
-    """
-    from agon.conf import expand_settings, games, settings_of
-    from agon.games.tables import games_table
-    from agon.ingest import ingest as read_games
-    from agon.turns import write, write_games
-
-    out = turns_file(settings, settings["source"])
-    names = expand_settings(settings["recorded"].get(settings["source"], []))
-    variants = games(names)
-    result = read_games(
-        settings["source"], input_path(settings["path"] or f"data/published/{settings['source']}"), variants
-    )
-    for bad in result.bad:
-        click.echo(visible(f"bad: {bad.path}: {bad.reason}").replace("\n", "\\n"), err=True)
-    if not result.matches:
-        raise AgonError(f"no match in {visible(settings['path'])} could be read: {count(len(result.bad), 'bad file')}")
-    write_games(games_table(variants, [settings_of("game", name) for name in names]), out)
-    write(result.turns, out)
-    click.echo(
-        f"{display_path(out)}: {count(result.matches, 'match')}, {count(len(result.turns), 'turn')}; {count(len(result.bad), 'bad file')}"
-    )
-    return 3 if result.bad else 0
 
 
 @click.command()

@@ -1,25 +1,19 @@
-"""The verbs that check inputs and make settings."""
+"""The verb that checks inputs."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from hashlib import md5
-from importlib import import_module
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import click
 import msgspec
 
-from agon.cli import options
-from agon.errors import AgonError, count
-from agon.games.base import modules
-from agon.paths import ROOT, display_path, in_project, write_file
+from agon.errors import AgonError
+from agon.paths import ROOT
 
-SETTINGS = "data/settings/magic"
 STORES = {
     "store": "`git checkout store` brings it back",
     ".dvc/cache": "delete it, and the same command gets it again",
@@ -36,60 +30,6 @@ def verify() -> None:
     if not (ROOT / "data.dvc").is_file():
         raise AgonError(f"{ROOT} has no data.dvc: nothing is pinned there that could be checked")
     verify_data(ROOT)
-
-
-@click.command()
-@click.option("--folder", default=SETTINGS, help="Where the files go: FOLDER/GAME/01.json, ...")
-@click.option("--games", metavar="GAME,...", help="Which games; else all that can make settings.")
-@click.option("--topics", metavar="FILE", default=f"{SETTINGS}/topics.json", help="Words and clues.")
-@click.option("--keep", type=options.AT_LEAST_1, default=20, help="Settings kept of a game of clues.")
-@click.option("--matches", type=options.AT_LEAST_1, default=25, help="Simulated per candidate and role.")
-@click.option("--seed", type=options.AT_LEAST_1, default=20231115, help="Of the candidates.")
-@click.option("--prefix", help="Of the files' names, which tells the games from shipped ones.")
-@options.force
-def make_settings(
-    folder: str,
-    games: str | None,
-    topics: str,
-    keep: int,
-    matches: int,
-    seed: int,
-    prefix: str | None,
-    force: bool,
-) -> None:
-    """Makes settings for MAgIC's games.
-
-    Of many candidates for the games of clues all are simulated and the most even are kept. Without anything it makes the
-    shipped ones again, byte for byte.
-    """
-    dice, makers = Random(seed), _makers()
-    candidates = {name: list(maker.candidates(dice, topics)) for name, maker in makers.items()}
-    names = games.split(",") if games else list(candidates)
-    if unknown := sorted(set(names) - set(candidates)):
-        raise AgonError(f"there is no game {', '.join(unknown)}: there are {', '.join(candidates)}")
-    prefix = prefix or ""
-    if Path(prefix).name != prefix:
-        raise AgonError(f"--prefix {prefix}: it is the beginning of a file's name, without folders")
-    for game in names:
-        settings, note, target = candidates[game], "", in_project(folder) / game
-        if hasattr(makers[game], "chosen"):
-            settings, note = makers[game].chosen(settings, topics, keep, matches)
-        for number, setting in enumerate(settings, 1):
-            write_file(target / f"{prefix}{number:02}.json", json.dumps(setting, indent=1) + "\n", force)
-        click.echo(f"{display_path(target)}: {count(len(settings), 'setting')} {note}".rstrip())
-
-
-def _makers() -> dict[str, Any]:
-    """The families that make settings, in the order in which they use the same dice.
-
-    First come agon's families that choose among candidates, then its others, then families outside src.
-    """
-    from agon.conf import find_families
-
-    own_makers = sorted(modules("settings").items(), key=lambda maker: not hasattr(maker[1], "chosen"))
-    outside = [folder.name for folder in find_families() if (folder / "settings.py").is_file()]
-    makers = dict(own_makers) | {name: import_module(f"{name}.settings") for name in outside}
-    return {name: module for name, module in makers.items() if hasattr(module, "candidates")}
 
 
 def verify_data(root: Path) -> int:

@@ -1,7 +1,6 @@
 """Settings: files that make many variants of a game. A game's yaml names a folder; every file in it is a checked setting.
 
-A family's `settings.py` has the schema `Setting`. It may also make settings, for `agon make-settings`: `candidates` yields them, and
-`chosen` selects some.
+A family's `settings.py` has the schema `Setting`.
 """
 
 import functools
@@ -18,9 +17,6 @@ from agon.registry import locate
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
-Candidate = dict[str, Any]
-"""The content of a setting's file."""
-
 LARGEST = 16_000_000
 """Largest file (bytes)."""
 

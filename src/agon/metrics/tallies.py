@@ -1,4 +1,4 @@
-"""Counts of the decisions and games of the seats under test in MAgIC's games; agon.metrics.abilities makes rates of them.
+"""Counts of the decisions and games of the seats under test in MAgIC's games; rates are made of them.
 
 Definitions: Xu et al., MAgIC (arXiv 2311.08562), section 3.2 and A.2, in a strict reading; names with `_published` count as the
 released code does. An action in place of an unreadable answer is never right, and never rational. A game with such an action counts

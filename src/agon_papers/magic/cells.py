@@ -6,8 +6,8 @@ from itertools import permutations
 import pandas as pd
 
 from agon.games.prisoner3.game import prisoner3
-from agon.metrics.abilities import area
 from agon_papers.cells import COLUMNS
+from agon_papers.magic.abilities import area
 from agon_papers.magic.bounds import roles
 from agon_papers.magic.facts import ABILITIES, AVERAGE, MODELS, PAPER, PGM, SECOND, STRONGEST, WEAKEST, Facts
 from agon_papers.magic.origins import figure_5, table_1

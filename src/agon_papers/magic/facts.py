@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from agon.metrics.abilities import ABILITIES as METRICS
+from agon_papers.magic.abilities import ABILITIES as METRICS
 from agon_papers.verdict import Missing
 
 PAPER = "magic"

@@ -7,8 +7,8 @@ import pandas as pd
 
 from agon.errors import AgonError
 from agon.games.tables import seat_table
-from agon.metrics.abilities import abilities
 from agon.metrics.tallies import tallies
+from agon_papers.magic.abilities import abilities
 from agon_papers.magic.cells import pairs
 from agon_papers.magic.facts import ABILITIES, AVERAGE, COMPETITIONS, PGM, SETTINGS
 
@@ -122,7 +122,7 @@ def _spell_out(challenger: str) -> str:
 
 
 def scores_of(tallied: pd.DataFrame) -> pd.DataFrame:
-    """agon.metrics.abilities.abilities with a column `model` (`labels_of`), and value, low and high in percent or points."""
+    """agon_papers.magic.abilities.abilities with a column `model` (`labels_of`), and value, low and high in percent or points."""
     table = abilities(tallied)
     factor = np.where(table.metric.isin(POINTS), 1.0, 100.0)
     scaled = {name: table[name] * factor for name in ("value", "low", "high")}

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from agon.metrics.abilities import area
 from agon.metrics.record_sets import BLOCK
 from agon_papers.magic import cells, counts
+from agon_papers.magic.abilities import area
 from agon_papers.magic.facts import ABILITIES, PGM, SETTINGS, WIN_RATES, Facts
 from agon_papers.resampling import any_rows, jeffreys
 from agon_papers.verdict import Missing

@@ -69,7 +69,7 @@ METRIC_PARTS = {
 
 @dataclass(frozen=True)
 class Facts:
-    """The paper's data. turns: by agon.ingest.tradecraft.
+    """The paper's data. turns: by agon_papers.ingest.tradecraft.
 
     All others: files of data/published/tradecraft, with values as printed.
     """

@@ -4,10 +4,9 @@ from collections.abc import Collection
 
 import pandas as pd
 
-from agon.games.tradecraft.problems import problem
 from agon.games.tradecraft.recipes import Ruleset
 from agon.games.tradecraft.rulesets import ruleset
-from agon.games.tradecraft.settings import Certificate, Items
+from agon.games.tradecraft.settings import Certificate, Items, problem
 from agon.paths import input_files
 from agon_papers.verdict import Missing
 

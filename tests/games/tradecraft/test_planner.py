@@ -1,112 +1,27 @@
 """Plans are executed; what cannot be crafted is compared with trying everything."""
 
-from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from small_rulesets import DEPTH, ITEMS, fewest, hands, making_what_they_take, rules_of, rulesets, targets
 
-from agon.games.tradecraft.amounts import covers, plus
-from agon.games.tradecraft.planner.certificates import holds, prices
-from agon.games.tradecraft.planner.parts import part, within_operations
+from agon.games.tradecraft.amounts import covers
 from agon.games.tradecraft.planner.search import Impossible, Plan, Undecided, execute, plan
-from agon.games.tradecraft.planner.trading import Exchange, Needs, exchange, needs, perform, union
+from agon.games.tradecraft.planner.trading import Needs, needs, union
 from agon.games.tradecraft.recipes import Recipe, Ruleset
 from agon.games.tradecraft.rulesets import ruleset
 
-ITEMS = "abcdef"
-DEPTH = 5
 MOST = 3
 """Units: more are not tried, but for all that a seat has."""
-
-
-@st.composite
-def rulesets(draw):
-    """Small rulesets: cycles, tags, fuel, and recipes that give more than they take."""
-    tags = {"t": tuple(draw(st.sets(st.sampled_from(ITEMS), min_size=1, max_size=3)))}
-    need = st.tuples(st.sampled_from([*ITEMS, "#t"]), st.integers(1, 3))
-    recipe = st.tuples(
-        st.lists(need, min_size=1, max_size=2, unique_by=lambda need: need[0]),
-        st.sampled_from(ITEMS),
-        st.integers(1, 3),
-        st.booleans(),
-    )
-    recipes = draw(st.lists(recipe, min_size=1, max_size=6))
-    fuel = draw(
-        st.dictionaries(
-            st.sampled_from(ITEMS), st.sampled_from([Fraction(1, 2), Fraction(2, 3), Fraction(3)]), max_size=3
-        )
-    )
-    made = [Recipe(str(i), "", tuple(needs), makes, n, hot) for i, (needs, makes, n, hot) in enumerate(recipes)]
-    return Ruleset("small", tuple(ITEMS), tuple(made), tags, fuel)
-
-
-def fewest(rules, hand, target):
-    """Operations to the target, by trying everything up to DEPTH; None if there is none so short."""
-    now, seen = {(tuple(sorted(hand.items())), Fraction(0))}, set()
-    for depth in range(DEPTH + 1):
-        now = with_lit(rules, now) - seen
-        seen |= now
-        if any(covers(dict(stock), target) for stock, _ in now):
-            return depth
-        now = {after for state in now for after in nexts(rules, *state)}
-    return None
-
-
-def with_lit(rules, states):
-    """All states after lighting any fuel, as long as less than a smelt burns."""
-    found, new = set(states), list(states)
-    while new:
-        stock, smelts = new.pop()
-        for item, _ in stock if smelts < 1 else ():
-            if item in rules.fuel:
-                state = taken(stock, [item]), smelts + rules.fuel[item]
-                if state not in found:
-                    found.add(state)
-                    new.append(state)
-    return found
-
-
-def taken(stock, items):
-    """A stock without some items; None if they are not there."""
-    left = dict(stock)
-    for item in items:
-        left[item] = left.get(item, 0) - 1
-        if left[item] < 0:
-            return None
-    return tuple(sorted((item, n) for item, n in left.items() if n))
-
-
-def nexts(rules, stock, smelts):
-    for recipe in rules.recipes:
-        stocks = {stock} if smelts >= recipe.fuelled else set()
-        for need, count in recipe.needs:
-            mixes = list(combinations_with_replacement(rules.members(need), count))
-            stocks = {left for each in stocks for mix in mixes if (left := taken(each, mix)) is not None}
-        for left in stocks:
-            made = dict(left)
-            made[recipe.makes] = made.get(recipe.makes, 0) + recipe.number
-            yield tuple(sorted(made.items())), smelts - recipe.fuelled
-
-
-def rules_of(*recipes, **fuel):
-    """A ruleset from lines such as "a 2 b > 3 c", with ! for fire."""
-    made = []
-    for number, line in enumerate(recipes):
-        takes, gives = (side.split() for side in line.rstrip("!").split(">"))
-        needs = tuple((takes[i + 1], int(takes[i])) for i in range(0, len(takes), 2))
-        made.append(Recipe(str(number), "", needs, gives[1], int(gives[0]), line.endswith("!")))
-    return Ruleset("small", tuple(ITEMS), tuple(made), {}, {item: Fraction(worth) for item, worth in fuel.items()})
 
 
 FEEDING_ITSELF = Ruleset("small", tuple(ITEMS), (Recipe("0", "", (("#t", 2),), "c", 2),), {"t": ("a", "b", "c")})
 """However often its recipe is used, what it takes could be what it makes."""
 GROWING = rules_of("1 a > 2 a", "1 b > 1 a!", "1 b > 2 b", "1 c > 1 b", c="1/2")
 """Of one c there is fire or b, which grows for ever: that a is never made is not decided."""
-hands = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 4), min_size=1, max_size=3)
-targets = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 2), min_size=1, max_size=2)
 
 
 @given(rulesets(), hands, targets)
@@ -125,15 +40,6 @@ def test_plans_are_the_shortest_and_proofs_are_right(rules, hand, target):
     else:
         assert tried is None
         assert isinstance(found, Impossible) or found.at_least > DEPTH
-
-
-@given(rulesets(), hands, targets)
-@settings(max_examples=80, deadline=None)
-def test_what_cannot_be_in_a_shortest_plan_is_left_out_rightly(rules, hand, target):
-    found = plan(rules, hand, target)
-    if isinstance(found, Plan):
-        kept = within_operations(part(rules, hand, target), hand, target, found.operations)
-        assert {step.recipe for step in found.steps} <= {way.recipe.id for way in kept.ways}
 
 
 def test_nothing_is_proved_of_more_crafts_than_can_be_counted():
@@ -207,15 +113,6 @@ def done(found):
     return sorted((*step.outputs.items(), step.times) for step in found.steps)
 
 
-@given(rulesets(), hands, targets)
-@settings(max_examples=60, deadline=None)
-def test_prices_prove_what_they_say(rules, hand, target):
-    named = prices(rules, hand, target)
-    if named is not None:
-        assert holds(part(rules, hand, target, unlimited=True), hand, target, named)
-        assert fewest(rules, hand, target) is None and isinstance(plan(rules, hand, target), Impossible)
-
-
 @given(rulesets(), st.tuples(hands, hands, hands), targets)
 @settings(max_examples=40, deadline=None)
 def test_no_fewer_trades_and_units_do(rules, held, target):
@@ -237,11 +134,6 @@ def test_no_fewer_trades_and_units_do(rules, held, target):
         assert covers(execute(rules, given_hand, found.plan.steps), target)
 
 
-def making_what_they_take(rules):
-    """The recipes with which solutions without an order have no end."""
-    return [each for each in rules.recipes if any(each.makes in rules.members(need) for need, _ in each.needs)]
-
-
 def all_gifts(held):
     """All that the others could give, up to some units; and all they have."""
     pieces = [(giver, item) for giver in (1, 2) for item, count in held[giver].items() for _ in range(count)]
@@ -252,40 +144,3 @@ def all_gifts(held):
 
 def after(held, gifts):
     return union([held[0], *({item: count} for _, item, count in gifts)])
-
-
-CIRCLING = replace(
-    rules_of(
-        "2 #t > 3 e!", "2 #t > 3 a!", "1 a > 2 f", "2 a 3 b > 3 d", "2 #t > 3 c", "2 a > 1 a", c="2/3", d="3", e="2/3"
-    ),
-    tags={"t": ("b", "a")},
-)
-"""One trade is enough, and whether none is would not be decided."""
-
-
-@given(rulesets(), st.tuples(hands, hands), targets, targets)
-@settings(max_examples=60, deadline=None)
-@example(CIRCLING, ({"b": 4}, {"a": 2, "b": 2, "c": 1}), {"d": 1, "c": 1}, {"b": 1})
-def test_an_exchange_ends_with_every_target_in_hand(rules, held, first, second):
-    found = exchange(rules, held, (first, second))
-    if isinstance(found, Exchange):
-        hands_after = perform(rules, held, found)
-        assert all(covers(hand, target) for hand, target in zip(hands_after, (first, second), strict=True))
-    if found.verdict == "not craftable":
-        assert not isinstance(plan(rules, union(held), plus(first, second)), Plan)
-    if isinstance(found, Undecided) and making_what_they_take(rules):
-        return
-    direct = isinstance(found, Exchange) and not any(any(crafts) for crafts in found.crafts[:-1])
-    assert direct == any(
-        isinstance(plan(rules, one, first), Plan) and isinstance(plan(rules, other, second), Plan)
-        for one, other in divisions(union(held))
-    )
-
-
-def divisions(pool):
-    """All ways to divide a hand in two."""
-    for counts in product(*(range(count + 1) for count in pool.values())):
-        yield (
-            {item: count for item, count in zip(pool, counts, strict=True) if count},
-            {item: pool[item] - count for item, count in zip(pool, counts, strict=True) if pool[item] > count},
-        )

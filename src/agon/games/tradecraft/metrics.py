@@ -1,6 +1,6 @@
 """TradeCraft, counted: wins, invalid calls by kind, turns, rejections, trades and gifts of each player, and what sitting first is worth.
 
-Turns are those of the game or those of recorded games (agon.ingest.tradecraft): phases propose, decide and craft, `action` the call
+Turns are those of the game or those of recorded games: phases propose, decide and craft, `action` the call
 of a tool, `detail` what the table made of it. Every call is of one kind (KINDS) at most, and a default is nobody's call.
 """
 

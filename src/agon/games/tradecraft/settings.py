@@ -2,12 +2,16 @@
 
 from dataclasses import replace
 from hashlib import blake2b
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
+from agon.errors import AgonError, describe_fault
 from agon.games import settings
 from agon.games.tradecraft import Ruleset, TradeCraft, rulesets
+from agon.games.tradecraft.amounts import LARGEST
+from agon.paths import display_path
 from agon.registry import kind
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -93,6 +97,26 @@ class Problem(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     def __post_init__(self) -> None:
         if len(self.hands) != len(self.targets):
             raise ValueError(f"{len(self.hands)} hands, but {len(self.targets)} targets")
+
+
+def problem(path: Path) -> Problem:
+    """The problem of a file. Raises AgonError in one line for an invalid file."""
+    name = display_path(path)
+    try:
+        problem = msgspec.json.decode(path.read_bytes(), type=Problem)
+    except FileNotFoundError:
+        raise AgonError(f"there is no problem {name}") from None
+    except OSError as error:
+        raise AgonError(f"{name} cannot be read: {error.strerror}") from None
+    except msgspec.DecodeError as error:  # a ValidationError is one
+        raise AgonError(f"{name}: {describe_fault(error, Problem)}") from None
+    items = set(rulesets.ruleset(problem.ruleset).items)
+    if unknown := sorted({item for hand in [*problem.hands, *problem.targets] for item in hand} - items):
+        raise AgonError(f"{name}: {unknown[0]} is no item of {problem.ruleset}")
+    for hand in [*problem.hands, *problem.targets]:
+        if large := [item for item, amount in hand.items() if amount > LARGEST]:
+            raise AgonError(f"{name}: {hand[large[0]]} {large[0]} are too many: no amount is above {LARGEST}")
+    return problem
 
 
 class Setting(settings.Setting, Problem):

@@ -1,6 +1,6 @@
 """The story of a match of TradeCraft: all calls, proposals, decisions and hands, read from its turns.
 
-The turns are of our own matches or of recorded games (agon.ingest.tradecraft). Hands are those of the records; between two records
+The turns are of our own matches or of recorded games. Hands are those of the records; between two records
 of a hand, an accepted trade changes it. `known_deals` reads what a single seat knows.
 """
 

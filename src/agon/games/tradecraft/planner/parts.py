@@ -89,59 +89,6 @@ def _part(ruleset: Ruleset, kinds: frozenset[str], targets: frozenset[str], tota
     )
 
 
-def within_operations(relevant: Part, hand: Hand, target: Hand, operations: int) -> Part:
-    """The part without the ways that no plan of at most `operations` operations can use.
-
-    The operations that must come before a way and after it, one by one, have to fit into the plan.
-    """
-    before = _before(relevant, hand)
-    after = {way.recipe.id: 0 for way in relevant.ways if way.recipe.makes in target}
-    using: dict[str, list[Way]] = {}
-    for way in relevant.ways:
-        fuel = relevant.fuel if way.recipe.fuelled else ()
-        for item in {*fuel, *(item for need in way.needs for item in need.members)}:
-            using.setdefault(item, []).append(way)
-    makers: dict[str, list[Way]] = {}
-    for way in relevant.ways:
-        makers.setdefault(way.recipe.makes, []).append(way)
-    ingredients = {way.recipe.id: [item for item in makers if way in using.get(item, ())] for way in relevant.ways}
-    new = list(after)
-    while new:  # breadth first: the first way to be reached is the shortest
-        next_ids = [maker.recipe.id for way in new for item in ingredients[way] for maker in makers[item]]
-        depth = after[new[0]] + 1
-        new = [way for way in dict.fromkeys(next_ids) if way not in after]
-        after |= dict.fromkeys(new, depth)
-    return relevant._replace(
-        ways=tuple(
-            way
-            for way in relevant.ways
-            if before.get(way.recipe.id, inf) + 1 + after.get(way.recipe.id, inf) <= operations
-        )
-    )
-
-
-def _before(relevant: Part, hand: Hand) -> dict[str, int]:
-    """Way id -> how many operations must come before it, one by one."""
-    items, ways = dict.fromkeys(hand, 0), dict[str, int]()
-    depth = 0
-    while True:
-        reachable = set(items)
-        fires = not reachable.isdisjoint(relevant.fuel)
-        new = [
-            way
-            for way in relevant.ways
-            if way.recipe.id not in ways
-            and (fires or not way.recipe.fuelled)
-            and all(not reachable.isdisjoint(need.members) for need in way.needs)
-        ]
-        if not new:
-            return ways
-        depth += 1
-        for way in new:
-            ways[way.recipe.id] = depth - 1
-            items.setdefault(way.recipe.makes, depth)
-
-
 @functools.lru_cache(maxsize=1024)
 def _ways(ruleset: Ruleset, kinds: frozenset[str]) -> tuple[Way, ...]:
     """The recipes that can be done with enough of some kinds of items, without those that are worse than another."""

@@ -1,0 +1,1 @@
+"""Games as environments of PettingZoo and Gymnasium: of numbers for learners, of texts for any player."""
