@@ -800,7 +800,9 @@ def test_definitions_that_disagree_decide_nothing():
     assert (found.verdict, found.reason) == ("undecided", "two readings: holds by points, fails by less")
 
 
-@pytest.mark.parametrize(("lead", "reason"), [(0.4, "too few records: with about "), (0.001, "with more than 100 times")])
+@pytest.mark.parametrize(
+    ("lead", "reason"), [(0.4, "too few records: with about "), (0.001, "with more than 100 times")]
+)
 def test_an_undecided_statement_says_how_many_matches_would_decide(lead, reason):
     found = judged(matches(lead, 0, 0, 3), "comparison", comparison)
     assert found.verdict == "undecided" and reason in found.reason
