@@ -185,7 +185,7 @@ def test_the_readme_says_what_agreed():
     told = text.partition("nothing is recorded from which they could be recomputed")[2].partition("\n")[0]
     assert absent and set(absent) == set(re.findall(r"\d+", told))
     agree, of = re.search(r"counterfactual, reconciled: ([\d,]+) of ([\d,]+)", SUMMARY.read_text()).groups()
-    assert f"{agree} of {of} cells agree" in (ROOT / "docs/why.md").read_text()
+    assert f"{agree} of {of} cells agree" in (ROOT / "docs/for-reviewers.md").read_text()
 
 
 @needs_results
@@ -359,7 +359,7 @@ def test_the_docs_say_how_often_the_rule_was_changed():
     changes = re.findall(r"^- 20\d\d-\d\d-\d\d", rule.partition("## Changed after it was applied")[2], re.MULTILINE)
     words = ["fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
     word = words[len(changes) - 15]
-    for name in ("docs/statements-rule.md", "docs/why.md", "CHANGES.md", "docs/all-changes.md"):
+    for name in ("docs/statements-rule.md", "docs/for-reviewers.md", "CHANGES.md", "docs/all-changes.md"):
         said = re.findall(r"before it was applied,? and changed\s+(\w+) times since", (ROOT / name).read_text())
         assert said == [word], name
     for path in DOCS:

@@ -110,9 +110,9 @@ def _fault(how: str, error: Exception) -> str:
 
 
 def decide_statement(how: str, turns: pd.DataFrame) -> tuple[str, str]:
-    """Whether an expression that is true or false (or a table of these) is so in nearly all record sets, as in docs/statements-rule.md.
+    """Whether an expression that is true or false (or a table of these) is so in nearly all resamples, as in docs/statements-rule.md.
 
-    Matches are drawn within their cell: those with the same condition and players. In a record set `match` is a number.
+    Matches are drawn within their cell: those with the same condition and players. In a resample `match` is a number.
     """
     players = ["seat", "player"] if "player" in turns else ["seat"]
     shared = (
@@ -146,7 +146,7 @@ def decide_statement(how: str, turns: pd.DataFrame) -> tuple[str, str]:
                     break
     except Exception as error:  # an expression of the user may raise anything
         return UNDECIDED, _fault(how, error)
-    why = f"{said}: {agreeing / draws:.1%} of {draws} record sets say the same, and {required:.1%} are needed"
+    why = f"{said}: {agreeing / draws:.1%} of {draws} resamples say the same, and {required:.1%} are needed"
     return (OPEN if agreeing < required * draws else HOLDS if holds else FAILS), why
 
 

@@ -1,4 +1,4 @@
-"""Record sets that the same design could have drawn, and the results of a test in them."""
+"""Resamples that the same design could have drawn, and the results of a test in them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,7 @@ class Units:
     def redraws(
         self, table: pd.DataFrame, by: Sequence[str] = (), *, whole: bool = False
     ) -> Callable[[int], pd.DataFrame]:
-        """A function from the number of a record set to the rows of a table in it, or to their means `by` columns.
+        """A function from the number of a resample to the rows of a table in it, or to their means `by` columns.
 
         A table without matches stays as it is. `whole`: see `within_cells`.
         """
@@ -112,7 +112,7 @@ def jeffreys(k: float, n: int, key: str, block: int) -> NDArray[np.float64]:
 
 
 def centre(sets: Sequence[Sequence[Test]], recorded: Sequence[Test]) -> list[list[Test]]:
-    """Shifts the numbers of record sets: each row's mean over the sets becomes the row's number in the records."""
+    """Shifts the numbers of resamples: each row's mean over the sets becomes the row's number in the records."""
     columns = []
     for tests, test in zip(zip(*sets, strict=True), recorded, strict=True):
         every = pd.concat([draw.numbers for draw in tests], keys=range(len(tests)))
@@ -124,19 +124,19 @@ def centre(sets: Sequence[Sequence[Test]], recorded: Sequence[Test]) -> list[lis
 
 @dataclass(frozen=True)
 class Replicates:
-    """A test in many record sets. Those without a number are left out, as of a correlation of constant numbers."""
+    """A test in many resamples. Those without a number are left out, as of a correlation of constant numbers."""
 
     estimate: NDArray[np.float64]
     parts: NDArray[np.bool_]
-    """Record sets x rows, or pairs of an order: which meet the condition."""
+    """Resamples x rows, or pairs of an order: which meet the condition."""
     needed: NDArray[np.float64]
-    """How many must meet it, by record set."""
+    """How many must meet it, by resample."""
     sizes: NDArray[np.float64] | None = None
     """The number of rows, where the estimate is a share of rows."""
 
     @classmethod
     def join(cls, blocks: Sequence["Replicates"]) -> "Replicates":
-        """The same test in the record sets of several blocks."""
+        """The same test in the resamples of several blocks."""
         estimate, parts, needed = (
             np.concatenate([getattr(block, name) for block in blocks]) for name in ("estimate", "parts", "needed")
         )
@@ -144,9 +144,9 @@ class Replicates:
         return cls(estimate, parts, needed, np.concatenate(sizes) if sizes else None)
 
     def support(self, recorded: Test, cells: Sequence[int]) -> tuple[int, int]:
-        """How many record sets say of the test what the records say, and how many parts could have said it.
+        """How many resamples say of the test what the records say, and how many parts could have said it.
 
-        At least m of n rows: the record sets of the row that comes m-th, so that n - m + 1 rows had the chance to be that one. If the
+        At least m of n rows: the resamples of the row that comes m-th, so that n - m + 1 rows had the chance to be that one. If the
         records say otherwise, n - m + 1 rows must fail, and m rows had the chance. `cells`: the number of units of each cell. For a
         share of MANY rows of few units, the rows that meet the condition are counted (`counted`).
         """
@@ -162,7 +162,7 @@ class Replicates:
         return len(self.parts) - int(hits[n - m]), m
 
     def counted(self, recorded: Test, cells: Sequence[int]) -> NDArray[np.float64]:
-        """By what share of the rows each record set is above the bound, which lies HALF a row below the number that is needed.
+        """By what share of the rows each resample is above the bound, which lies HALF a row below the number that is needed.
 
         The shares are shifted: their mean is the share in the records. Their deviations are stretched (`stretch_factor`).
         """
@@ -192,7 +192,7 @@ class Replicates:
 
 
 def replicates_of(tests: Sequence[Test]) -> Replicates:
-    """The same test in many record sets."""
+    """The same test in many resamples."""
     known = [test for test in tests if not test.absent]
     if not known:
         return Replicates(np.empty(0), np.empty((0, len(tests[0].mask)), dtype=bool), np.empty(0))
@@ -204,7 +204,7 @@ def replicates_of(tests: Sequence[Test]) -> Replicates:
 
 
 def _wide(masks: Sequence[pd.Series]) -> NDArray[np.bool_]:
-    """Record sets x rows. Where rows differ between record sets, the most rows: those that meet the condition stand first."""
+    """Resamples x rows. Where rows differ between resamples, the most rows: those that meet the condition stand first."""
     if all(mask.index.equals(masks[0].index) for mask in masks):
         return np.stack([mask.to_numpy(bool) for mask in masks])
     longest = max(map(len, masks))
@@ -213,7 +213,7 @@ def _wide(masks: Sequence[pd.Series]) -> NDArray[np.bool_]:
 
 
 def stretch_factor(cells: Sequence[int], rows: float) -> float:
-    """The factor by which deviations of a count of rows are too small in record sets.
+    """The factor by which deviations of a count of rows are too small in resamples.
 
     Whether a match is on one side of a bound varies by p (1 - p). If p is taken from n matches, p (1 - p) is too small by the factor
     (n - 1) / n. `cells`: the number of units of each cell. `rows`: how many rows are counted; each is made of as many cells.

@@ -1,4 +1,4 @@
-"""The rule of docs/statements-rule.md: a verdict needs the agreement of nearly all record sets that could be drawn.
+"""The rule of docs/statements-rule.md: a verdict needs the agreement of nearly all resamples that could be drawn.
 
 A statement of a paper is a function in the paper's notebook::
 
@@ -12,7 +12,7 @@ A statement of a paper is a function in the paper's notebook::
         return most(points, lambda x: x >= least)
 
 The first paragraph of its docstring is the claim; the second says how we read it. A parameter whose default is `rows` or `means` is a
-table: the rule calls the function with the records, and again with each record set that it draws. A number is a threshold, which the
+table: the rule calls the function with the records, and again with each resample that it draws. A number is a threshold, which the
 rule moves by one step. The function returns one `Test`, or several of which all must hold. Texts among them decide nothing.
 """
 
@@ -37,7 +37,7 @@ KINDS = ("exact", "level", "share", "comparison", "order", "extreme", "equivalen
 """Kinds of sentences. docs/statements-rule.md says how each is decided."""
 
 DRAWINGS = ("mean", "spread", "correlation")
-"""Estimates for which record sets are drawn, each in its own way."""
+"""Estimates for which resamples are drawn, each in its own way."""
 
 COLUMNS = [
     *("paper", "statement", "section", "claim", "published", "recomputed", "verdict", "reason", "why"),
@@ -53,7 +53,7 @@ VERDICTS = (HOLDS, AS_CHANCE, FAILS, UNDECIDED, UNCHECKED)
 
 NEAR = "knife-edge: {} decides otherwise"
 READINGS = "two readings: {}"
-FEW = "too few records: {times} times as many would show that it {verdict}"
+FEW = "too few records: with {times} times as many and the same estimate, the statement {verdict}"
 CAPTION = "caption: it is true of the variant that the table shows, and false of the one that its caption names"
 UNKNOWN = "unknown noise: nothing says how much a number varies, and the design gives no bound"
 """Why a statement is undecided, or why it fails although its table agrees."""
@@ -64,7 +64,7 @@ STEP = 0.2
 """The part by which a threshold called margin or margin_... moves: from 5 % of the range to 4 or 6."""
 
 CHANCE_SETS = 100
-"""Simulated record sets of uniform play."""
+"""Simulated data sets of uniform play."""
 
 FEWEST, MOST_TIMES = 1.1, 100
 """The smallest and the largest multiple of the records that is named. Below 2 it has one decimal."""
@@ -120,13 +120,13 @@ class Records(Protocol):
         """The rows of a table with these values. Raises Missing for a value that no row has."""
 
     def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
-        """A function from the number of a record set to these rows in it, or to their means `by` columns. `drawing`: see DRAWINGS."""
+        """A function from the number of a resample to these rows in it, or to their means `by` columns. `drawing`: see DRAWINGS."""
 
     def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
         """The number of units in each cell of these rows; empty where no units are drawn."""
 
     def by_chance(self, table: pd.DataFrame, player: str, number: int) -> pd.DataFrame:
-        """These rows in a record set of simulated matches of another player. Raises Missing where that is unknown."""
+        """These rows in a data set of simulated matches of another player. Raises Missing where that is unknown."""
 
     @property
     def players(self) -> tuple[str, Sequence[str]]:
@@ -138,7 +138,7 @@ class Records(Protocol):
 
 @dataclass(frozen=True)
 class Decision:
-    """How many record sets agree with the records."""
+    """How many resamples agree with the records."""
 
     trials: Sequence[Replicates]
     holds: bool
@@ -153,7 +153,7 @@ class Decision:
 
     @property
     def stability(self) -> float:
-        """The share of record sets that agree; NaN where none has a number."""
+        """The share of resamples that agree; NaN where none has a number."""
         return self.agreeing / self.draws if self.draws else np.nan
 
     @property
@@ -163,7 +163,7 @@ class Decision:
 
     @property
     def is_clear(self) -> bool:
-        """Whether enough record sets agree."""
+        """Whether enough resamples agree."""
         return self.stability >= self.required_share
 
     @property
@@ -181,7 +181,7 @@ class Decision:
     def p(self) -> float:
         """The one-sided p of the records against their opposite: the share that disagrees, by Student's t, times the parts.
 
-        If none disagrees, half of one is counted: none of 120 does not mean never. NaN where no record set has a number.
+        If none disagrees, half of one is counted: none of 120 does not mean never. NaN where no resample has a number.
         """
         if not self.draws:
             return np.nan
@@ -190,9 +190,9 @@ class Decision:
 
 
 def decided(recorded: Sequence[Test], trials: Sequence[Replicates], cells: Sequence[int]) -> Decision:
-    """What record sets decide. All tests must hold, each by its own evidence; one that fails is enough.
+    """What resamples decide. All tests must hold, each by its own evidence; one that fails is enough.
 
-    `recorded`: the tests in the records. `trials`: the same in the record sets. `cells`: the number of units of each cell.
+    `recorded`: the tests in the records. `trials`: the same in the resamples. `cells`: the number of units of each cell.
     """
     holds = all(test.true for test in recorded)
     free = max(1, sum(cells) - len(cells)) if len(cells) else np.inf
@@ -211,9 +211,9 @@ def decided(recorded: Sequence[Test], trials: Sequence[Replicates], cells: Seque
 def settle(
     recorded: Sequence[Test], draw: Callable[[int], Sequence[Replicates]], cells: Sequence[int] = ()
 ) -> Decision:
-    """Draws blocks of record sets until it is clear whether enough of them agree with the records, at most to the last look.
+    """Draws blocks of resamples until it is clear whether enough of them agree with the records, at most to the last look.
 
-    `recorded`: the tests of a statement in the records. `draw`: block -> the same tests in its record sets. `cells`: the number of
+    `recorded`: the tests of a statement in the records. `draw`: block -> the same tests in its resamples. `cells`: the number of
     units of each cell that the statement is about; empty where no units are drawn.
     """
     blocks: list[Sequence[Replicates]] = []
@@ -291,8 +291,8 @@ class Reading:
         if not self.decision.is_clear:
             times = max(self.decision.times, FEWEST)
             about = f"about {times:.1f}" if times < 2 else f"about {times:.0f}"
-            text = about if times < MOST_TIMES else f"only more than {MOST_TIMES}"
-            return FEW.format(times=text, verdict=HOLDS if self.decision.holds else FAILS)
+            text = about if times < MOST_TIMES else f"more than {MOST_TIMES}"
+            return FEW.format(times=text, verdict="would hold" if self.decision.holds else "would fail")
         for name, tests in self.moved.items():
             if all(test.true for test in tests) != self.decision.holds:
                 return NEAR.format(name)
@@ -350,7 +350,7 @@ class Statements:
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Decides the function below it, and shows the verdict.
 
-        `kind`: one of KINDS. `biased`: noise moves the mean of its numbers, so the record sets are shifted back; this is always so for
+        `kind`: one of KINDS. `biased`: noise moves the mean of its numbers, so the resamples are shifted back; this is always so for
         spreads and correlations. `drawing`: one of DRAWINGS, where the kind does not say which. `captions`: variant -> the table whose
         caption names it; where the table shows another variant, the statement is read with that one too. Raises ValueError for an
         unknown kind or drawing, and for a function that returns nothing.
@@ -358,7 +358,7 @@ class Statements:
         if kind not in KINDS:
             raise ValueError(f"there is no kind {kind}; there are {', '.join(KINDS)}")
         if drawing not in ("", *DRAWINGS):
-            raise ValueError(f"record sets are not drawn for {drawing}, but for {', '.join(DRAWINGS)}")
+            raise ValueError(f"resamples are not drawn for {drawing}, but for {', '.join(DRAWINGS)}")
         how = drawing or (kind if kind in DRAWINGS else "mean")
         biased = biased or kind in ("spread", "correlation")
 
@@ -463,7 +463,7 @@ class Statements:
         tables: Mapping[str, pd.DataFrame],
         weakest: int,
     ) -> dict[str, float]:
-        """What simulated players give: the mean estimate of a test under uniform play, in how many record sets the proposition is true,
+        """What simulated players give: the mean estimate of a test under uniform play, in how many data sets the proposition is true,
         and the least and the largest estimate of players that always do the same. Empty where that is unknown.
         """
         uniform, constant = self.records.players
@@ -509,9 +509,9 @@ def words(row: Mapping[str, Any]) -> str:
     number = {key: f"{round(value, DECIMALS):.3g}" for key, value in row.items() if isinstance(value, float)}
     if "stability" in row:
         numbers = f" · estimate {number['estimate']} ({row['estimate_of']}; {number['low']} to {number['high']})"
-        numbers += f" · {row['stability']:.0%} of {row['draws']} record sets agree"
+        numbers += f" · {row['stability']:.0%} of {row['draws']} resamples agree"
     if "chance" in row:
-        numbers += f" · uniform play {number['chance']} (true in {row['chance_true']:.0%} of its record sets)"
+        numbers += f" · uniform play {number['chance']} (true in {row['chance_true']:.0%} of its simulated data sets)"
         numbers += f" · one action always {number['constant_low']} to {number['constant_high']}"
     verdict = f"*{row['verdict']}*" + (f" ({row['reason']})" if row.get("reason") else "")
     head = f"**{row['claim']}** ({row['section']})  \n{verdict} · the paper: {row['published']}{numbers}"

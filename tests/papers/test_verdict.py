@@ -1,4 +1,4 @@
-"""The rule of docs/statements-rule.md: planted statements of every kind, how record sets are drawn, and how often the rule errs."""
+"""The rule of docs/statements-rule.md: planted statements of every kind, how resamples are drawn, and how often the rule errs."""
 
 import re
 
@@ -199,7 +199,7 @@ def test_a_threshold_that_turns_the_whole_statement_lies_on_the_edge():
     assert is_on_edge([no, no], [[yes, yes]]) and not is_on_edge([no, no], [[yes, no]])
 
 
-# ---- how record sets are drawn
+# ---- how resamples are drawn
 
 
 codes = st.lists(st.integers(0, 4), min_size=1, max_size=30).map(lambda cells: np.unique(cells, return_inverse=True)[1])
@@ -249,7 +249,7 @@ def values(n: int, cells: int, samples: int) -> np.ndarray:
 
 
 def mean_weights(n: int, cells: int, blocks: int) -> np.ndarray:
-    """Of the mean over all cells: record sets x units."""
+    """Of the mean over all cells: resamples x units."""
     labels = np.repeat(np.arange(cells), n)
     weights = np.concatenate([within_cells(labels, block) for block in range(blocks)])
     return weights / weights.sum(axis=1, keepdims=True)
@@ -301,12 +301,12 @@ def test_record_sets_are_moved_to_what_the_records_give():
 
 
 def trial(hits) -> Replicates:
-    """A test of one row, in a block of record sets."""
+    """A test of one row, in a block of resamples."""
     return in_sets(np.resize(hits, BLOCK)[:, None], 1)
 
 
 def in_sets(parts, needed, estimate=None, rows=False) -> Replicates:
-    """A test in record sets: of which parts it is true, and how many it needs."""
+    """A test in resamples: of which parts it is true, and how many it needs."""
     draws, size = parts.shape
     sizes = np.full(draws, float(size)) if rows else None
     estimate = np.where(parts.all(axis=1), 1.0, -1.0) if estimate is None else estimate
@@ -343,7 +343,7 @@ def test_one_refuted_part_of_several_is_corrected_for_their_number():
 
 
 def test_parts_that_must_all_hold_are_judged_one_by_one():
-    """Each of two parts is true in 96 % of the record sets, and both together in 92 %."""
+    """Each of two parts is true in 96 % of the resamples, and both together in 92 %."""
     own = order(pd.Series({"A": 2.0, "B": 1.0, "C": 0.5}), "A", REST)
     parts = np.ones((BLOCK, 2), dtype=bool)
     parts[: BLOCK // 25, 0] = parts[-(BLOCK // 25) :, 1] = False
@@ -407,7 +407,7 @@ def test_what_lies_on_its_margin_is_seldom_decided(n, cells, least, highest):
 
 
 def decide(apart: np.ndarray, condition, sizes) -> tuple[bool, float]:
-    """Whether a proposition is said to hold, and its p. `apart`: of the record sets, the records first."""
+    """Whether a proposition is said to hold, and its p. `apart`: of the resamples, the records first."""
     own, sets = all_of(float(apart[0]), condition), apart[1:].reshape(-1, BLOCK)
     found = settle([own], lambda block: [in_sets(condition(sets[block])[:, None], 1, sets[block])], sizes)
     return own.true and found.stability >= found.required_share, found.p
@@ -800,7 +800,9 @@ def test_definitions_that_disagree_decide_nothing():
     assert (found.verdict, found.reason) == ("undecided", "two readings: holds by points, fails by less")
 
 
-@pytest.mark.parametrize(("lead", "reason"), [(0.4, "too few records: about "), (0.001, "only more than 100 times")])
+@pytest.mark.parametrize(
+    ("lead", "reason"), [(0.4, "too few records: with about "), (0.001, "with more than 100 times")]
+)
 def test_an_undecided_statement_says_how_many_matches_would_decide(lead, reason):
     found = judged(matches(lead, 0, 0, 3), "comparison", comparison)
     assert found.verdict == "undecided" and reason in found.reason
@@ -854,7 +856,7 @@ def test_a_statement_on_the_page_breaks_no_table():
     assert (
         verdict.words(row)
         .splitlines()[1]
-        .startswith("*holds* · the paper: p · estimate 0.5 (number; 0.25 to 0.75) · 98% of 120 record")
+        .startswith("*holds* · the paper: p · estimate 0.5 (number; 0.25 to 0.75) · 98% of 120 resamples agree")
     )
 
 
@@ -862,7 +864,7 @@ def test_a_statement_on_the_page_breaks_no_table():
 
 
 def test_the_rule_names_every_kind_and_the_numbers_of_the_program():
-    text = RULE.read_text(encoding="utf-8").partition("## What stands beside a verdict")[0]
+    text = RULE.read_text(encoding="utf-8").partition("## The columns beside a verdict")[0]
     assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == list(KINDS)
     assert f"at least {ENOUGH:.0%}".replace("%", " %") in text
     assert f"exact {verdict.SURE:.0%}".replace("%", " %") in text
@@ -916,7 +918,7 @@ def forgetful(m=rows("matches")):
     ("function", "how", "error"),
     [
         (forgetful, {}, "forgetful returns no test and shows nothing"),
-        (level, {"drawing": "sprad"}, "record sets are not drawn for sprad, but for mean, spread, correlation"),
+        (level, {"drawing": "sprad"}, "resamples are not drawn for sprad, but for mean, spread, correlation"),
     ],
 )
 def test_a_statement_that_tests_nothing_is_one_clear_error(function, how, error):

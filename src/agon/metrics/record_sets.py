@@ -1,4 +1,4 @@
-"""Record sets: what the same design could have recorded. A verdict needs that nearly all of them agree (docs/statements-rule.md)."""
+"""Resamples: what the same design could have recorded. A verdict needs that nearly all of them agree (docs/statements-rule.md)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,25 +7,25 @@ from scipy.special import ndtr, stdtrit
 SEED = 20261123
 
 BLOCK = 120
-"""Number of record sets in a block: they are drawn together."""
+"""Number of resamples in a block: they are drawn together."""
 
 LOOKS = (1, 2, 4, 8)
-"""Numbers of blocks after which the rule looks at the share of record sets that agree."""
+"""Numbers of blocks after which the rule looks at the share of resamples that agree."""
 
 ENOUGH = 0.95
-"""Share of the record sets that must agree with the records."""
+"""Share of the resamples that must agree with the records."""
 
 SURE = 0.99
 """Level of the interval of that share. An interval on one side of the required share ends the drawing."""
 
 
 def within_cells(cells: NDArray[np.intp], block: int, *, whole: bool = False) -> NDArray[np.int8]:
-    """Draws units within cells, with replacement. Returns how often each unit is in each record set (BLOCK x units).
+    """Draws units within cells, with replacement. Returns how often each unit is in each resample (BLOCK x units).
 
     From a cell with n units it draws n. The mean of n draws varies too little, by the factor (n - 1) / n. So in a share
-    n / (2 (n - 1)) of the record sets the last unit is the same as the one before: then the mean has the right variance, and each
+    n / (2 (n - 1)) of the resamples the last unit is the same as the one before: then the mean has the right variance, and each
     cell keeps its weight. If `whole`, this is left out, for units of `stretch_deviations`. A cell of one unit keeps it.
-    `cells`: the code of each unit's cell. `block`: the seed; the same number gives the same record sets.
+    `cells`: the code of each unit's cell. `block`: the seed; the same number gives the same resamples.
     """
     by_cell = np.argsort(cells, kind="stable")
     sizes = np.bincount(cells)

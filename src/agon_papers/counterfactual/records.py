@@ -58,7 +58,7 @@ UNUSED = [
     *("experiment", "repetition", "seat", "least", "most", "exploitability", "replaced"),
     *("regret", "void", "cooperation_of_readable"),
 ]
-"""Columns without a statement. Record sets are drawn faster without them."""
+"""Columns without a statement. Resamples are drawn faster without them."""
 NOT_BY_CHANCE = ["tokens", "efficiency", "efficiency_as_done", "validity_rate"]
 
 

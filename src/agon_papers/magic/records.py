@@ -29,7 +29,7 @@ UNKNOWN = ("cost_sharing_cost", "prisoner_score", "public_good_payback")
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """The paper's tables. Its games are not published: record sets draw the games behind a printed share anew.
+    """The paper's tables. Its games are not published: resamples draw the games behind a printed share anew.
 
     Decisions of a game may all be alike. So a share of decisions is drawn as if only games counted.
     """
