@@ -27,7 +27,7 @@ from agon.games.pages import page_of
 from agon.loop import start_match
 from agon.turns import read
 from agon_hall import Refusal, access, study_pages, tables, web
-from agon_hall.protocol import Study, cells, match_id, study, words_of
+from agon_hall.protocol import Study, cells, match_id, study, say_in
 from agon_hall.rehearsal import checks, rehearse
 from agon_hall.rules import OWN_RULES, RULES, rules_text
 from agon_hall.server import Server, open_socket
@@ -327,11 +327,11 @@ def sentences():
 
 
 def test_german_has_every_sentence_of_the_pages_with_its_amounts():
-    german = words_of(msgspec.convert(FILE | {"language": "de"}, Study)).keys()
+    german = say_in(msgspec.convert(FILE | {"language": "de"}, Study)).keys()
     assert german == sentences() and "Your turn, round {}." in german
 
     with pytest.raises(AgonError, match="must be said in words with as many"):
-        words_of(msgspec.convert(FILE | {"words": {"Round {}.": "Runde."}}, Study))
+        say_in(msgspec.convert(FILE | {"words": {"Round {}.": "Runde."}}, Study))
 
 
 def test_without_questions_on_a_game_there_is_no_quiz(tmp_path):
