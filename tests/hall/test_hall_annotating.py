@@ -273,7 +273,7 @@ def test_a_reason_that_is_too_long_is_refused_and_stays(tmp_path):
     ann = Raters(tmp_path).at().fill()
     ann.filled["why"] = "x" * (LONGEST + 1)
     for name in ("Save and next", "Back"):
-        assert f"at most {LONGEST}" in ann.press(name).page.alerts[0] and len(ann.filled["why"]) == LONGEST + 1
+        assert f"at most {LONGEST:,}" in ann.press(name).page.alerts[0] and len(ann.filled["why"]) == LONGEST + 1
     assert not (tmp_path / "ann.csv").exists()
 
 
