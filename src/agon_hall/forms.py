@@ -30,8 +30,8 @@ from agon.games.inputs import (
     options,
 )
 from agon.games.pages import Scene, page_of
+from agon.games.sentences import ENGLISH, Say
 from agon.games.spaces import Number, Offer, Space, from_json
-from agon_hall.language import ENGLISH, Say
 from agon_hall.web import Sent, safe, templates
 
 BUTTONS = 8
@@ -147,30 +147,31 @@ templates.filters["html"] = safe
 def answer_form(scene: Scene, entries: Entered) -> Sequence[Thing]:
     """The form of a seat's answer after the entries so far."""
     family_form = page_of(scene.view.rules).form(scene, entries)
-    return any_form(scene.view, entries) if family_form is None else family_form
+    return any_form(scene.view, entries, scene.say) if family_form is None else family_form
 
 
-def any_form(view: Observation, entries: Entered) -> list[Thing]:
+def any_form(view: Observation, entries: Entered, say: Say = ENGLISH) -> list[Thing]:
     """The form for an action of any space: a button for each of a few options, otherwise fields and a button."""
     page = page_of(view.rules)
     space = page.playable(view)
     if isinstance(space, Choice) and len(space.options) <= BUTTONS:
         return [Button(name, partial(list, [option]), main=False) for name, option in options(space.options).items()]
     if isinstance(space, Number) and space.low == space.high:
-        return [Button(f"Go on with {space.low}, the only number that is left", partial(list, [space.low]))]
-    name = "" if isinstance(space, Offer) else "Your answer"
-    part = fields_of(space, "answer", name, entries, partial(page.part, view)) or _text_field(space, entries)
+        return [Button(say("Go on with {}, the only number that is left", space.low), partial(list, [space.low]))]
+    name = "" if isinstance(space, Offer) else say("Your answer")
+    part = fields_of(space, "answer", name, entries, say, partial(page.part, view, say=say))
+    part = part or _text_field(space, entries, say)
     first, *more = part.things
     if isinstance(first, LineField) and not more:
-        first = replace(first, press="Send")
-    return [first, *more, Button("Send", lambda: [part.read()])]
+        first = replace(first, press=say("Send"))
+    return [first, *more, Button(say("Send"), lambda: [part.read()])]
 
 
-def _text_field(space: Space, entries: Entered) -> FieldSet:
+def _text_field(space: Space, entries: Entered, say: Say) -> FieldSet:
     """The form for a space without fields of its own: the person writes an action as a model does, or as JSON."""
     example = space.example(Random(0))
     words, formatted = json.dumps(example, ensure_ascii=False), space.format(example)
-    more = f" It says: {text(formatted)}" if formatted != words else ""
+    more = f" {say('It says: {}', text(formatted))}" if formatted != words else ""
 
     def read() -> Any:
         typed = str(entries.get("answer") or "")
@@ -180,10 +181,10 @@ def _text_field(space: Space, entries: Entered) -> FieldSet:
         try:
             action = from_json(typed)
         except (ValueError, RecursionError) as error:
-            raise InvalidEntry(f"{parsed.fault}; nor is it JSON: {label(error, 200)}") from None
+            raise InvalidEntry(say("{}; nor is it JSON: {}", parsed.fault, label(error, 200))) from None
         if action not in space:
-            raise InvalidEntry("This is not one of the answers that are allowed here.")
+            raise InvalidEntry(say("This is not one of the answers that the rules allow."))
         return action
 
-    box = TextField(key="answer", label="Your answer, in words or as JSON")
-    return FieldSet((f"<p>For example: <code>{text(words)}</code>.{more}</p>", box), read)
+    box = TextField(key="answer", label=say("Your answer, in words or as JSON"))
+    return FieldSet((f"<p>{say('For example: {}.', f'<code>{text(words)}</code>')}{more}</p>", box), read)

@@ -6,9 +6,10 @@ from typing import Any
 
 from agon.conf import CONF, derived_games, describe_file, expand_settings, load, names
 from agon.errors import AgonError
-from agon.games.html import items, join_words, text
+from agon.games.html import items, text
 from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, ListField, RadioField, Thing, TickField
 from agon.games.pages import page_of
+from agon.games.sentences import join_words
 from agon.plan import PERSON
 from agon.turns import schema
 from agon_hall import Refusal

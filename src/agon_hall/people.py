@@ -18,9 +18,9 @@ from agon.agents.base import STOOD_IN
 from agon.errors import AgonError
 from agon.games import Dice, Observation
 from agon.games.pages import page_of
+from agon.games.sentences import ENGLISH, Say
 from agon.plan import PERSON, Seat
 from agon_hall import Refusal
-from agon_hall.language import ENGLISH, Say
 from agon_hall.store import Store, StoredAnswer, TableRow
 
 log = logging.getLogger("agon_hall")
@@ -122,9 +122,7 @@ class Terms:
 
     consent: Consent
     say: Say = ENGLISH
-    """Translates the hall's own sentences into the language of the table."""
-    language: str = "en"
-    """The language in which rules and questions are told where the game's family has a prompt set in it (conf/language)."""
+    """Says the sentences of pages in the language of the table, in which the game is told too if its family can."""
     keeps_drafts: bool = False
     """Whether `note` gets text that is typed and not sent."""
     stand_in: Seat | None = None
@@ -207,7 +205,7 @@ class People(ABC):
         """A person sits down and agrees to the consent. The match begins when all seats are taken. Raises Refusal."""
         name = " ".join(name.split())
         if not name or len(name) > NAME or not name.isprintable():
-            raise Refusal(f"Choose a name of 1 to {NAME} letters; it need not be yours.")
+            raise Refusal(self.terms.say("Choose a name of 1 to {} letters; it need not be yours.", NAME))
         if seat not in self.people or self.status != "waiting":
             raise Refusal("Nobody can sit down here now.")
         if not write_or_refuse(self.store.sit, self.id, seat, name, self.terms.consent.version):
@@ -348,7 +346,7 @@ class People(ABC):
         answers[0] = answers[0]._replace(attempts=1 + question.refusals, seconds=seconds)
         write_or_refuse(self.store.keep, self.id, seat, answers)
         del self.questions[seat]
-        self.last_answers[seat] = "; ".join(page_of(self.game).told(view, action) for action in actions)
+        self.last_answers[seat] = "; ".join(page_of(self.game).told(view, action, self.terms.say) for action in actions)
         self.readers.add(seat)
         self.answered[seat] = time()
         self.missed_rounds.pop(seat, None)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from agon.agents.languages import language_for, language_of
+from agon.agents.languages import language_for, say_in
 from agon.agents.prompts import OURS
 from agon.conf import CONF, expand_settings, file_of, load, names, settings_of
 from agon.errors import AgonError, describe_fault
@@ -225,27 +225,11 @@ def study(name: str, conf: Path = CONF) -> Study:
                 f"conf/study/{name}.yaml: {cell.quota} participants of {cell.name} "
                 f"cannot sit down by {len(cell.people)}"
             )
-    words_of(design, conf)
+    say_in(design.language, design.words, conf)
     quiz_games = {game for cell in design.quiz.questions for game in cell.games}
     if unknown := quiz_games - {cell.game for cell in cells(design, conf)}:
         raise AgonError(f"conf/study/{name}.yaml: a question of the quiz is of {min(unknown)}, which is in no cell")
     return design
-
-
-def words_of(design: Study, conf: Path = CONF) -> dict[str, str]:
-    """The sentences of the pages, English -> the study's language.
-
-    Raises AgonError for a translation without the place of an amount or a name, and for a faulty `games` in its file.
-    """
-    language_of(design.language, conf)  # raises for `games` that is not whole
-    defaults = file_of("language", design.language, conf) if design.language in names("language", conf) else {}
-    words = {sentence: translation for sentence, translation in defaults.items() if sentence != "games"} | design.words
-    for sentence, translation in words.items():
-        if not isinstance(translation, str) or translation.count("{}") != sentence.count("{}"):
-            raise AgonError(
-                f"language {design.language}: {sentence!r} must be said in words with as many {{}}, not {translation!r}"
-            )
-    return words
 
 
 def cells(design: Study, conf: Path = CONF) -> list[Cell]:

@@ -10,7 +10,7 @@ import jinja2
 from agon.agents.languages import ENGLISH, Language, language_for
 from agon.agents.prompts import has_prompt, prompts, template_of
 from agon.agents.telling import STYLE
-from agon.games import Observation
+from agon.games import Observation, sentences
 from agon.games.base import PUBLIC
 from agon.games.html import format_value, items, prose, text
 from agon.games.pages import page_of
@@ -112,18 +112,18 @@ def _facts(rules: Any) -> str:
     return items(f"<strong>{text(name.replace('_', ' '))}</strong>: {text(value)}" for name, value in facts.items())
 
 
-def question_text(view: Observation, language: str = "en") -> str:
+def question_text(view: Observation, language: str = "en", say: sentences.Say = sentences.ENGLISH) -> str:
     """The question to a seat, as HTML.
 
     It comes from the family's page, or from the prompt without its answer format, in the `language` as in `rules_text`.
     """
-    if family_question := page_of(view.rules).question(view):
+    if family_question := page_of(view.rules).question(view, say):
         return f"<h2>{family_question}</h2>"
     told = language_for(view.rules, language)
     texts = prompts(template_of(view.rules, prompt_set=told.prompts), STYLE) if has_prompt(view.rules) else None
     prompt = texts.turn(view, len(view.past)) if texts else ""
     first, _, more = re.sub(ANSWERS.format(told.words["move line"]), "", prompt).strip().partition("\n")
-    title = first or f"Round {view.round}: your answer ({view.phase})"
+    title = first or say("Round {}: your answer ({})", view.round, view.phase)
     html = (
         f"<h2>{text(title)}</h2>{prose(more)}"
         if len(title) <= SHORT

@@ -14,7 +14,7 @@ from agon.errors import AgonError
 from agon.games import Observation
 from agon.games.base import Event
 from agon.games.html import items, text
-from agon.games.pages import Scene, board_of, describe_entry, hides_totals, page_of
+from agon.games.pages import Scene, board_of, hides_totals, narrate, page_of
 from agon.plan import PERSON
 from agon_hall import Refusal, forms
 from agon_hall.access import table_of_link
@@ -44,8 +44,7 @@ def seat_context(table: Table, seat: int | None) -> dict[str, Any]:
     missing = set(table.people) - set(people)
     context: dict[str, Any] = {
         **{"table": table, "seat": seat, "view": view, "person": person, "question": question, "drafts": drafts},
-        **{"say": terms.say, "lang": terms.language, "next_page": next_page, "longest_name": NAME},
-        "games_language": safe("" if terms.language == "en" else ' lang="en"'),
+        **{"say": terms.say, "lang": terms.say.language, "next_page": next_page, "longest_name": NAME},
         "is_out": seat in table.leavers and table.status == "playing",
         "leavers": join_players(table, table.leavers - {seat}) if terms.tells_who_left else "",
         "status_note": DONE.get("held" if table.on_hold else table.status, ""),
@@ -73,7 +72,7 @@ def seat_context(table: Table, seat: int | None) -> dict[str, Any]:
     context["main_board"] = safe("".join(html for name, html in board.items() if name in page.needed))
     context["more"] = safe("".join(html for name, html in board.items() if name not in page.needed))
     words = page.rewording(table.game, table.row.aids)
-    context["rules"] = safe(rules_text(view, table.game, table.start, words=words, language=terms.language))
+    context["rules"] = safe(rules_text(view, table.game, table.start, words=words, language=terms.say.language))
     if seat is None or person is None:
         return context
     if table.opens:
@@ -86,7 +85,7 @@ def seat_context(table: Table, seat: int | None) -> dict[str, Any]:
         draft = drafts["answer"] if drafts["answer"].number == question.number else Draft()
         form_of = partial(forms.answer_form, scene)
         form = forms.draw(form_of, draft.entries, "answer", str(question.number), draft.why, terms.say)
-        context["question_form"] = safe(question_text(view, terms.language) + form)
+        context["question_form"] = safe(question_text(view, terms.say.language, terms.say) + form)
     context["more"] += safe(forms.draw(partial(page.ask, scene), drafts["look"].entries, "look", say=terms.say))
     return context
 
@@ -95,29 +94,31 @@ def scene_of(table: Table, seat: int | None, view: Observation) -> Scene:
     """The scene of a table: everything that its board may know."""
     over = table.status == "over"
     totals = table.totals if over or not hides_totals(view) else None
-    return Scene(view, totals, table.players, table.row.aids, f"<em>{NOTHING}</em>", over)
+    return Scene(view, totals, table.players, table.row.aids, NOTHING, over, table.terms.say)
 
 
 def _others(table: Table, seat: int) -> str:
     """Who sat on the other seats, as HTML. People stay unnamed: only the host sees their names."""
-    lines = []
+    lines, say = [], table.terms.say
     for other, entrant in enumerate(table.row.entrants):
         agent, _, model = entrant.partition("@")
-        who = "a person" if agent == PERSON else f"{agent} with the model {model}" if model else f"the script {agent}"
-        about = "" if agent == PERSON else f" {describe_file('agent', agent)}"
+        who = say("{} with the model {}", agent, model) if model else say("the script {}", agent)
+        about = describe_file("agent", agent) if agent != PERSON and table.terms.say.language == "en" else ""
+        line = say("{} was {}.", table.players[other], say("a person") if agent == PERSON else who)
         if other != seat:
-            lines.append(text(f"{table.players[other]} was {who}.{about}"))
-    return f"<h3>Who the others were</h3>{items(lines)}"
+            lines.append(text(f"{line} {about}".strip()))
+    return f"<h3>{say('Who the others were')}</h3>{items(lines)}"
 
 
 def _last(table: Table, seat: int | None, view: Observation) -> str:
     """The last action of any player, in words. Messages of the table do not count."""
-    names = ["you" if item == seat else player for item, player in enumerate(table.players)]
-    page = page_of(view.rules)
+    say = table.terms.say
+    names = [say("you") if item == seat else player for item, player in enumerate(table.players)]
+    page, scene = page_of(view.rules), scene_of(table, seat, view)
     for place, item in reversed(list(enumerate(view.past))):
         if not isinstance(item, Event):
-            return _short(describe_entry(item, view, place, names, own="you", unread=NOTHING))
-        if line := page.latest(item, names):
+            return _short(narrate(item, place, names, scene))
+        if line := page.latest(item, names, say):
             return _short(line)
     return ""
 
@@ -217,7 +218,7 @@ async def seat(request: Request) -> Response:
             why = submit(table, place, sent)
         if not by_script(request):
             return redirect(f"?{request.url.query}")
-    name = table.terms.say("{}: you are {}", title(table.game), table.players[place])
+    name = table.terms.say("{}: you are {}", table.terms.say(title(table.game)), table.players[place])
     new_fault = why if why != table.drafts.get((place, "answer"), Draft()).why else ""
 
     def draw() -> dict[str, Any]:
@@ -238,7 +239,11 @@ async def watch(request: Request) -> Response:
     """The page of a table for watchers."""
     table, _ = table_of_link(request, "watch")
     return live(
-        request, "seat.html", f"{title(table.game)}: you watch", partial(seat_context, table, None), table.watchers
+        request,
+        "seat.html",
+        table.terms.say("{}: you watch", table.terms.say(title(table.game))),
+        partial(seat_context, table, None),
+        table.watchers,
     )
 
 

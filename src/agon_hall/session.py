@@ -17,13 +17,13 @@ from urllib.parse import quote
 
 import msgspec
 
+from agon.agents.languages import say_in
 from agon.errors import AgonError
 from agon_hall import Refusal
 from agon_hall.keys import equal_texts
-from agon_hall.language import translator
 from agon_hall.links import SIGNATURE
 from agon_hall.people import Consent, Terms
-from agon_hall.protocol import END, Cell, Study, cells, match_id, require_interviews_named, seat_cell, words_of
+from agon_hall.protocol import END, Cell, Study, cells, match_id, require_interviews_named, seat_cell
 from agon_hall.study import (
     BEFORE,
     LATE,
@@ -70,7 +70,7 @@ class Session:
         for cell in self.cells.values():
             require_interviews_named(study, cell)
         words = json.dumps(msgspec.to_builtins(study.consent), ensure_ascii=False, sort_keys=True)
-        self.say = translator(words_of(study))
+        self.say = say_in(study.language, study.words)
         """The hall's own sentences, in the study's language."""
         self.consent = Consent(f"{study.name}-{sha256(words.encode()).hexdigest()[:8]}", words)
         require_unchanged(study, hall.store.terms(study.name))
@@ -334,7 +334,6 @@ class Session:
         table.terms = Terms(
             self.consent,
             say=self.say,
-            language=self.study.language,
             keeps_drafts=self.study.consent.drafts,
             stand_in=script,
             reveals=self.study.reveal,

@@ -22,8 +22,8 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from agon.games.html import plain, text
+from agon.games.sentences import ENGLISH
 from agon_hall.firewall import EVENTS, address
-from agon_hall.language import ENGLISH
 
 log = logging.getLogger("agon_hall")
 

@@ -16,6 +16,7 @@ from agon.games.rating import raters
 from agon.games.rating.annotations import LONGEST, Sheet, annotations, logs, shuffled
 from agon.games.rating.game import Rating
 from agon.games.rating.words import turns
+from agon.games.sentences import ENGLISH
 from agon_hall import family_pages, web
 from agon_hall.server import application
 from agon_hall.tables import Hall
@@ -272,7 +273,7 @@ def test_a_reason_that_is_too_long_is_refused_and_stays(tmp_path):
     ann = Raters(tmp_path).at().fill()
     ann.filled["why"] = "x" * (LONGEST + 1)
     for name in ("Save and next", "Back"):
-        assert f"at most {LONGEST}" in ann.press(name).page.alerts[0] and len(ann.filled["why"]) == LONGEST + 1
+        assert f"at most {LONGEST:,}" in ann.press(name).page.alerts[0] and len(ann.filled["why"]) == LONGEST + 1
     assert not (tmp_path / "ann.csv").exists()
 
 
@@ -458,7 +459,7 @@ def test_what_players_wrote_is_text(tmp_path, subtests):
 
 def test_a_log_is_told_in_words_and_amounts(tmp_path):
     for game in logs(LOGS):
-        told = [line for turn in turns(game.seen) for line in turn]
+        told = [line for turn in turns(game.seen, ENGLISH) for line in turn]
         assert told and all(line.who or line.hands for line in told)
         whole = " ".join(f"{line.did} {line.came} {line.hands}" for line in told)
         assert "{" not in whole and "_" not in whole and "offers Player" in whole and " \u00d7 " in whole
@@ -466,7 +467,7 @@ def test_a_log_is_told_in_words_and_amounts(tmp_path):
 
 def _told(*entries):
     log = {"match": "m", "game": "x", "players": ["A", "B"], "turns": [list(entries)]}
-    return turns(Rating("rating", "r", json.dumps(log)).seen)[0]
+    return turns(Rating("rating", "r", json.dumps(log)).seen, ENGLISH)[0]
 
 
 def test_refusals_defaults_and_repeated_acts_are_told_unmistakably():

@@ -26,6 +26,7 @@ from agon.games.matrix import MatrixGame
 from agon.games.pages import Scene, page_of
 from agon.games.pages import board_of as parts
 from agon.games.rating.game import Rating
+from agon.games.sentences import number
 from agon.games.tradecraft import TradeCraft
 from agon.games.tradecraft.page import _way, about_item
 from agon.games.tradecraft.recipes import Recipe, Ruleset
@@ -156,7 +157,7 @@ def test_people_read_the_rules_in_the_words_of_models(name):
         for what in ("rounds", "turns", "seats", "fee", "multiplier", "endowment") if view.rules else ():
             if isinstance(value := getattr(view.rules, what, None), int | float):
                 counted = (what, value) == ("seats", 2) and "one other player" in told
-                assert counted or look.number(value) in told + text_of(view), what
+                assert counted or number(value) in told + text_of(view), what
         if view.legal is None:
             continue
         system = prompts(template_of(game), "zs").system(view)
@@ -473,7 +474,7 @@ def test_labels_and_numbers_are_written_for_people():
     assert look.label("a\n b\u202e") == "a b\\u202e" and look.label("x" * 90) == "x" * 79 + "…"
     assert len(look.label("x" * 10**6)) == 80
     numbers = {1_000_000: "1,000,000", 0.25: "0.25", 3.0: "3", -1: "-1", 1 / 3: "0.3333"}
-    assert {number: look.number(number) for number in numbers} == numbers
+    assert {value: number(value) for value in numbers} == numbers
 
 
 def test_pictures_hold_for_any_numbers():

@@ -1,6 +1,5 @@
 """Studies by their pages: rehearsed over HTTP, walked in browsers, and one text of the rules for people and models."""
 
-import ast
 import asyncio
 import gzip
 import html
@@ -8,7 +7,6 @@ import json
 import re
 
 import httpx
-import jinja2
 import msgspec
 import nbformat
 import pandas as pd
@@ -27,7 +25,7 @@ from agon.games.pages import page_of
 from agon.loop import start_match
 from agon.turns import read
 from agon_hall import Refusal, access, study_pages, tables, web
-from agon_hall.protocol import Study, cells, match_id, study, words_of
+from agon_hall.protocol import Study, cells, match_id, study
 from agon_hall.rehearsal import checks, rehearse
 from agon_hall.rules import OWN_RULES, RULES, rules_text
 from agon_hall.server import Server, open_socket
@@ -275,7 +273,7 @@ def test_a_seat_and_its_game_speak_the_studys_language(tmp_path):
     async def walk(client, session):
         at = str((await client.get("/join/own?pid=1")).url)
         page = await client.post(at, data={"do": "agree"})
-        assert "So geht es" in page.text and "Für jede Antwort haben Sie 60 Sekunden." in page.text
+        assert "So geht es" in page.text and "Für jede Antwort hast du 60 Sekunden." in page.text
         assert (
             '<div lang="de"><p>Du spielst ein wiederholtes Spiel' in page.text
             and "Alle wählen im selben Moment" in page.text
@@ -286,10 +284,10 @@ def test_a_seat_and_its_game_speak_the_studys_language(tmp_path):
         session.tick()
         page = await client.get(at)
         assert "/seat?" in str(page.url) and '<html lang="de">' in page.text
-        assert "Sie sind am Zug, Runde 1." in page.text and "Verbleibende Zeit:" in page.text
+        assert "Du bist am Zug, Runde 1." in page.text and "Verbleibende Zeit:" in page.text
         assert '<div lang="de"><h2>Runde 1: Wähle deine Aktion.</h2></div>' in page.text
         assert "Erziele im ganzen Spiel so viele Punkte wie möglich." in page.text and "Zugzeile" not in page.text
-        assert '<div id="ask" data-part lang="en">' in page.text and "cooperation" in page.text
+        assert "Noch keine Runde ist zu Ende." in page.text and "cooperation" in page.text
         assert not [each for each in ("Your turn", "Time left", "Leave the study") if each in page.text]
         sent = await client.post(str(page.url), data={"form": "answer", "question": "7"})
         assert "Your turn" not in sent.text
@@ -297,41 +295,6 @@ def test_a_seat_and_its_game_speak_the_studys_language(tmp_path):
     walking(
         tmp_path, walk, language="de", cells={"one": {"games": ["pd"], "seats": ["human", "tit_for_tat"], "quota": 1}}
     )
-
-
-HALL = ROOT / "src/agon_hall"
-MODULES = ("links.py", "people.py", "seat.py", "session.py", "study.py", "study_pages.py", "table.py", "tables.py")
-"""The modules with sentences for people."""
-SENTENCES = ("WHY", "FAULTS", "STEPS", "DONE")
-"""Dictionaries whose values are sentences."""
-
-
-def sentences():
-    """All sentences that pages of studies have, in English."""
-    collected = set()
-    for path in (HALL / "templates").glob("*.html"):
-        for call in jinja2.Environment().parse(path.read_text(encoding="utf-8")).find_all(jinja2.nodes.Call):
-            match call:
-                case jinja2.nodes.Call(
-                    node=jinja2.nodes.Name(name="say"), args=[jinja2.nodes.Const(value=str(words)), *_]
-                ):
-                    collected.add(words)
-    for name in MODULES:
-        for node in ast.walk(ast.parse((HALL / name).read_text(encoding="utf-8"))):
-            match node:
-                case ast.Call(ast.Name("Refusal") | ast.Attribute(attr="say"), [ast.Constant(str(words)), *_]):
-                    collected.add(words)
-                case ast.Assign([ast.Name(name)], ast.Dict(values=values)) if name in SENTENCES:
-                    collected |= {value.value for value in values if isinstance(value.value, str)}
-    return collected
-
-
-def test_german_has_every_sentence_of_the_pages_with_its_amounts():
-    german = words_of(msgspec.convert(FILE | {"language": "de"}, Study)).keys()
-    assert german == sentences() and "Your turn, round {}." in german
-
-    with pytest.raises(AgonError, match="must be said in words with as many"):
-        words_of(msgspec.convert(FILE | {"words": {"Round {}.": "Runde."}}, Study))
 
 
 def test_without_questions_on_a_game_there_is_no_quiz(tmp_path):

@@ -1,7 +1,9 @@
-"""Languages in which games are told: a prompt set for each, and the words that code must find in it (conf/language)."""
+"""Languages (conf/language): the prompt set in which games are told, the words that code finds in it, sentences of pages."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -9,6 +11,7 @@ from agon.agents.prompts import OURS, prompt_sets
 from agon.conf import CONF, file_of, names
 from agon.errors import AgonError
 from agon.games.base import families
+from agon.games.sentences import Say
 
 FOUND = ("the game", "move line", "objective", "rules", "your answer", "your part")
 """English words that code looks for in prompts, or sets above them: headings, and the line with the answer."""
@@ -45,6 +48,22 @@ def language_of(name: str, conf: Path = CONF) -> Language | None:
             f"conf/language/{name}.yaml: games.words has no {', no '.join(missing)}: write how the prompts say it"
         )
     return language
+
+
+def say_in(name: str, more: Mapping[str, str] = MappingProxyType({}), conf: Path = CONF) -> Say:
+    """Says the sentences of pages in the language NAME; those of `more` take the place of the file's.
+
+    Raises AgonError for a translation without the place of an amount or a name, or with marks of HTML.
+    """
+    language_of(name, conf)  # raises for `games` that is not whole
+    of_file = file_of("language", name, conf) if name in names("language", conf) else {}
+    words = {sentence: told for sentence, told in of_file.items() if sentence != "games"} | dict(more)
+    for sentence, told in words.items():
+        if not isinstance(told, str) or told.count("{}") != sentence.count("{}"):
+            raise AgonError(f"language {name}: {sentence!r} must be said in words with as many {{}}, not {told!r}")
+        if set("<>&") & set(told):
+            raise AgonError(f"language {name}: {sentence!r} must be said without <, > and &, not {told!r}")
+    return Say(words, name)
 
 
 @cache

@@ -7,7 +7,7 @@ from html import escape
 from html.parser import HTMLParser
 from typing import Any
 
-from agon.errors import count as count
+from agon.games.sentences import ENGLISH, Say
 
 LONG = 600
 """Characters: longer texts are shown in a box that scrolls."""
@@ -46,16 +46,6 @@ def label(value: Any, limit: int = 80) -> str:
     """Any value as one line of plain text of at most `limit` characters, for widgets and pictures."""
     words = " ".join(plain(str(value)[: 2 * limit]).split())
     return words if len(words) <= limit and len(str(value)) <= 2 * limit else words[: limit - 1] + "…"
-
-
-def number(value: float) -> str:
-    """A number for people: 1,000,000; 0.25; at most four decimals."""
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}".rstrip("0").rstrip(".")
-
-
-def join_words(words: Sequence[str], last: str = "and") -> str:
-    """`a, b and c`."""
-    return f" {last} ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
 def format_value(value: Any) -> str:
@@ -179,9 +169,16 @@ def _words(x: float, y: float, words: str, more: str = "") -> str:
 
 
 def lines(
-    title: str, series: Sequence[tuple[str, Sequence[float]]], now: int | None = None, along: str = "round"
+    title: str,
+    series: Sequence[tuple[str, Sequence[float]]],
+    now: int | None = None,
+    along: str = "round",
+    say: Say = ENGLISH,
 ) -> str:
-    """One line per player over rounds, its name and last number at its end; a mark at `now`. Nothing before two rounds."""
+    """One line per player over rounds, its name and last number at its end; a mark at `now`. Nothing before two rounds.
+
+    `title` and `along` come in the language of `say`.
+    """
     if not series or len(series[0][1]) < 2:
         return ""
     left, right, top, bottom = 52, WIDTH - 140, 26, 158
@@ -199,7 +196,7 @@ def lines(
     body = [_words(0, 14, label(title, 48), ' font-weight="600"')]
     body += [
         f'<line x1="{left}" x2="{right}" y1="{down(value):.1f}" y2="{down(value):.1f}" stroke="#8a8f98"/>'
-        + _words(left - 5, down(value) + 5, number(round(value, 1)), ' text-anchor="end"')
+        + _words(left - 5, down(value) + 5, say.number(round(value, 1)), ' text-anchor="end"')
         for value in sorted({low, high})
     ]
     body += [_words(across(place), bottom + 17, str(place + 1), middle) for place in (0, last)]
@@ -216,16 +213,19 @@ def lines(
         body.append(
             f'<line x1="{right + 3}" x2="{right + 11}" y1="{down(points[-1]):.1f}" y2="{y:.1f}" '
             f'stroke="{INKS[place % len(INKS)]}"/>'
-            + _words(right + 14, y + 5, f"{label(name, 12)} {number(round(points[-1], 1))}")
+            + _words(right + 14, y + 5, f"{label(name, 12)} {say.number(round(points[-1], 1))}")
         )
     if now is not None:
         body.append(
             f'<line x1="{across(at):.1f}" x2="{across(at):.1f}" y1="{top - 4}" y2="{bottom + 4}" stroke="#000000"/>'
             + _words(across(at), bottom + 32, "now", middle)
         )
-    unit, when = (" points", f"After {last + 1} rounds") if now is None else ("", "Now")
-    ends = "; ".join(f"{name} {number(round(points[at], 2))}{unit}" for name, points in series)
-    return _picture(title, f"{when}: {ends}", bottom + 40, "".join(body))
+    ends = [(name, round(points[at], 2)) for name, points in series]
+    said = "; ".join(
+        say("{} {} points", name, end) if now is None else f"{name} {say.number(end)}" for name, end in ends
+    )
+    description = say("After {} rounds: {}", last + 1, said) if now is None else f"Now: {said}"
+    return _picture(title, description, bottom + 40, "".join(body))
 
 
 def _apart(heights: Sequence[float], gap: float, top: float, bottom: float) -> list[tuple[int, float]]:
@@ -240,7 +240,13 @@ def _apart(heights: Sequence[float], gap: float, top: float, bottom: float) -> l
     return positions
 
 
-def bars(title: str, rows: Sequence[tuple[str, Sequence[float] | None]], parts: Sequence[str], total: float) -> str:
+def bars(
+    title: str,
+    rows: Sequence[tuple[str, Sequence[float] | None]],
+    parts: Sequence[str],
+    total: float,
+    say: Say = ENGLISH,
+) -> str:
     """A bar for each row, cut into `parts` by their shares of `total`; the name and the number stand in or under a part."""
     scale = max([total, *(sum(shares) for _, shares in rows if shares)]) or 1
     body, y, descriptions = [], 4.0, []
@@ -248,25 +254,25 @@ def bars(title: str, rows: Sequence[tuple[str, Sequence[float] | None]], parts: 
         body.append(_words(0, y + 13, label(name, 40)))
         y += 18
         if shares is None:
-            body.append(_words(6, y + 15, "no proposal that could be read", ' font-style="italic"'))
-            descriptions.append(f"{name}: none")
+            body.append(_words(6, y + 15, say("no proposal that could be read"), ' font-style="italic"'))
+            descriptions.append(f"{name}: {say('none')}")
         else:
-            body.append(_bar(shares, parts, scale, y))
+            body.append(_bar(shares, parts, scale, y, say))
             descriptions.append(
-                f"{name}: " + ", ".join(f"{part} {number(s)}" for part, s in zip(parts, shares, strict=True))
+                f"{name}: " + ", ".join(f"{part} {say.number(s)}" for part, s in zip(parts, shares, strict=True))
             )
         y += 34
     return _picture(title, "; ".join(descriptions), y, "".join(body))
 
 
-def _bar(shares: Sequence[float], parts: Sequence[str], scale: float, y: float) -> str:
+def _bar(shares: Sequence[float], parts: Sequence[str], scale: float, y: float, say: Say) -> str:
     """One bar, 26 high."""
     x, body = 1.0, []
     for place, (part, share) in enumerate(zip(parts, shares, strict=True)):
         wide = (WIDTH - 2) * max(share, 0) / scale
         fill = FILLS[place % len(FILLS)]
         body.append(f'<rect x="{x:.1f}" y="{y:g}" width="{wide:.1f}" height="26" fill="{fill}" stroke="#1a1a1a"/>')
-        for words in (f"{label(part, 14)} {number(share)}", number(share)):
+        for words in (f"{label(part, 14)} {say.number(share)}", say.number(share)):
             if len(words) * 7.5 < wide - 4:
                 body.append(_words(x + wide / 2, y + 18, words, ' text-anchor="middle"'))
                 break

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from agon.games.html import bars, count, label, number, text
+from agon.games.html import bars, label, text
+from agon.games.sentences import Say
 from agon.games.spaces import Choice, Form, Number, Offer, Space, Text, one_line
 
 UNCHOSEN = object()
@@ -133,14 +134,14 @@ def options(values: Sequence[str]) -> dict[str, str]:
     return labels
 
 
-def with_unchosen(choices: Mapping[str, Any]) -> dict[str, Any]:
+def with_unchosen(choices: Mapping[str, Any], say: Say) -> dict[str, Any]:
     """The choices after a first one of value UNCHOSEN, for a list in which nothing is chosen at first."""
-    return {"(choose)": UNCHOSEN, **choices}
+    return {say("(choose)"): UNCHOSEN, **choices}
 
 
-def parse_share(entry: str | None) -> int | float | None:
-    """The number (from 0) that was typed; None where it is none."""
-    entry = (entry or "").strip()
+def parse_share(entry: str | None, say: Say) -> int | float | None:
+    """The number (from 0) that was typed, with a point or the decimal mark of the language; None where it is none."""
+    entry = (entry or "").strip().replace(say.decimal, ".")
     if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,17})?|\.[0-9]{1,17}", entry):
         return None
     return int(entry) if entry.isdigit() else float(entry)
@@ -150,76 +151,78 @@ def parse_share(entry: str | None) -> int | float | None:
 
 
 def fields_of(
-    space: Space, key: str, name: str, entered: Entered, part_label: Callable[[str], str] = label
+    space: Space, key: str, name: str, entered: Entered, say: Say, part_label: Callable[[str], str] = label
 ) -> FieldSet | None:
     """The fields of a space. `name` is the question, and `part_label` gives the labels of a Form's parts.
 
     None for a space without fields here.
     """
     if isinstance(space, Form):
-        return _form(space, key, entered, part_label)
+        return _form(space, key, entered, say, part_label)
     builder = next((builder for kind, builder in KINDS if isinstance(space, kind)), None)
-    return None if builder is None else builder(space, key, name, entered)
+    return None if builder is None else builder(space, key, name, entered, say)
 
 
-def _choice(space: Choice, key: str, name: str, entered: Entered) -> FieldSet:
+def _choice(space: Choice, key: str, name: str, entered: Entered, say: Say) -> FieldSet:
     """One of several options; none is chosen before somebody chooses."""
 
     def read() -> Any:
         if (choice := entered.get(key, UNCHOSEN)) is UNCHOSEN:
-            raise InvalidEntry(f"{name}: choose one.")
+            raise InvalidEntry(say("{}: choose one.", name))
         return choice
 
     return FieldSet(
-        (ListField(key=key, label=name, value=UNCHOSEN, options=with_unchosen(options(space.options))),), read
+        (ListField(key=key, label=name, value=UNCHOSEN, options=with_unchosen(options(space.options), say)),),
+        read,
     )
 
 
-def _number(space: Number, key: str, name: str, entered: Entered) -> FieldSet:
+def _number(space: Number, key: str, name: str, entered: Entered, say: Say) -> FieldSet:
     """A whole number."""
-    span = f"from {number(space.low)} to {number(space.high)}"
+    span = say("a whole number from {} to {}", space.low, space.high)
     if space.step > 1:
-        span += f" in steps of {number(space.step)}"
+        span = say("{} in steps of {}", span, space.step)
 
     def read() -> int:
         entry = str(entered.get(key) or "").strip()
         if not entry:
-            raise InvalidEntry(f"Enter a whole number {span}.")
+            raise InvalidEntry(say("Enter {}.", span))
         value = int(entry) if re.fullmatch(r"[+-]?[0-9]{1,18}", entry) else None
         if value is None or value not in space:
-            raise InvalidEntry(f"“{label(entry, 40)}” is no whole number {span}.")
+            raise InvalidEntry(say("“{}” is not {}.", label(entry, 40), span))
         return value
 
-    return FieldSet((LineField(key=key, label=f"{name}: a whole number {span}", keys="numeric"),), read)
+    return FieldSet((LineField(key=key, label=f"{name}: {span}", keys="numeric"),), read)
 
 
-def text_fields(space: Text, key: str, name: str, entered: Entered, optional: bool = False) -> FieldSet:
+def text_fields(space: Text, key: str, name: str, entered: Entered, say: Say, optional: bool = False) -> FieldSet:
     """A line of limited length, with a count of the characters left."""
     value = one_line(str(entered.get(key) or ""))
     over = len(value) - space.length
-    note = f"{count(over, 'character')} too many" if over > 0 else f"{count(-over, 'character')} left"
+    letters = say.count(abs(over), "character")
+    note = say("{} too many", letters) if over > 0 else say("{} left", letters)
 
     def read() -> str:
         if over > 0:
-            raise InvalidEntry(
-                f"The text has {number(len(value))} characters; at most {number(space.length)} are allowed."
-            )
+            raise InvalidEntry(say("The text has {} characters; at most {} are allowed.", len(value), space.length))
         if not value and not optional:
-            raise InvalidEntry("Write something first.")
+            raise InvalidEntry(say("Write something first."))
         if any("\ud800" <= letter <= "\udfff" for letter in value):
-            raise InvalidEntry("The text holds a character that cannot be written down.")
+            raise InvalidEntry(say("The text holds a character that cannot be written down."))
         return value
 
-    box = TextField(key=key, label=f"{name} (at most {number(space.length)} characters)")
+    box = TextField(key=key, label=say("{} (at most {} characters)", name, space.length))
     return FieldSet((box, f'<p class="{"bad" if over > 0 else "soft"}">{note}</p>'), read)
 
 
-def _offer(space: Offer, key: str, name: str, entered: Entered) -> FieldSet:
+def _offer(space: Offer, key: str, name: str, entered: Entered, say: Say) -> FieldSet:
     """A share for each name; the sum is shown as it grows."""
     entries = [str(entered.get(f"{key}/{place}") or "").strip() for place in range(len(space.names))]
     boxes = [
         LineField(
-            key=f"{key}/{place}", label=f"{label(part, 60)}: a share from 0 to {number(space.total)}", keys="decimal"
+            key=f"{key}/{place}",
+            label=say("{}: a share from 0 to {}", label(part, 60), space.total),
+            keys="decimal",
         )
         for place, part in enumerate(space.names)
     ]
@@ -228,39 +231,41 @@ def _offer(space: Offer, key: str, name: str, entered: Entered) -> FieldSet:
         shares = []
         for part, entry in zip(space.names, entries, strict=True):
             if not entry:
-                raise InvalidEntry(f"{label(part, 60)}: enter a share; 0 is one too.")
-            share = parse_share(entry)
+                raise InvalidEntry(say("{}: enter a share; 0 is one too.", label(part, 60)))
+            share = parse_share(entry, say)
             if share is None or share > space.total:
-                span = f"0 to {number(space.total)}, such as 33.3"
-                raise InvalidEntry(f"{label(part, 60)}: “{label(entry, 40)}” is no number from {span}.")
+                names = label(part, 60), label(entry, 40)
+                raise InvalidEntry(say("{}: “{}” is no number from 0 to {}, such as {}.", *names, space.total, 33.3))
             shares.append(share)
         if tuple(shares) not in space:
-            raise InvalidEntry(f"The shares sum to {number(round(sum(shares), 4))}, not to {number(space.total)}.")
+            raise InvalidEntry(say("The shares sum to {}, not to {}.", round(sum(shares), 4), space.total))
         return tuple(shares)
 
     heading = [f"<p>{text(name)}</p>"] if name else []
-    return FieldSet((*heading, *boxes, _sum(space, [parse_share(part) or 0 for part in entries])), read)
+    return FieldSet((*heading, *boxes, _sum(space, [parse_share(part, say) or 0 for part in entries], say)), read)
 
 
-def _sum(space: Offer, shares: Sequence[float]) -> str:
+def _sum(space: Offer, shares: Sequence[float], say: Say) -> str:
     """The sum of the shares, the missing rest, and a picture."""
     total, missing = sum(shares), space.total - sum(shares)
-    line = f"Sum so far: <strong>{number(round(total, 4))}</strong> of {number(space.total)}. "
+    rest = f"<strong>{say.number(round(abs(missing), 4))}</strong>"
     if space.tolerance is None:
-        line += "Sums are not checked."
+        note = say("Sums are not checked.")
     elif abs(missing) <= space.tolerance:
-        line += "✓ That is all."
+        note = f"✓ {say('That is all.')}"
     else:
-        line += f"<strong>{number(round(abs(missing), 4))}</strong> {'missing' if missing > 0 else 'too much'}."
-    picture = bars("Your division", [("Your division", shares)], space.names, space.total)
-    return f"<p>{line}</p>{picture if total > 0 else ''}"
+        note = say("{} missing.", rest) if missing > 0 else say("{} too much.", rest)
+    line = say("Sum so far: {} of {}.", f"<strong>{say.number(round(total, 4))}</strong>", space.total)
+    title = say("Your division")
+    picture = bars(title, [(title, shares)], space.names, space.total, say)
+    return f"<p>{line} {note}</p>{picture if total > 0 else ''}"
 
 
-def _form(space: Form, key: str, entered: Entered, part_label: Callable[[str], str]) -> FieldSet | None:
+def _form(space: Form, key: str, entered: Entered, say: Say, part_label: Callable[[str], str]) -> FieldSet | None:
     """Several questions at once."""
     names = [part_label(name) for name, _ in space.parts]
     parts = [
-        fields_of(part_space, f"{key}/{place}", names[place], entered, part_label)
+        fields_of(part_space, f"{key}/{place}", names[place], entered, say, part_label)
         for place, (_, part_space) in enumerate(space.parts)
     ]
     fieldsets = [part for part in parts if part is not None]
@@ -280,7 +285,7 @@ def _form(space: Form, key: str, entered: Entered, part_label: Callable[[str], s
     return FieldSet(tuple(thing for part in fieldsets for thing in part.things), read)
 
 
-KINDS: tuple[tuple[type[Space], Callable[[Any, str, str, Entered], FieldSet]], ...] = (
+KINDS: tuple[tuple[type[Space], Callable[[Any, str, str, Entered, Say], FieldSet]], ...] = (
     (Choice, _choice),
     (Number, _number),
     (Text, text_fields),

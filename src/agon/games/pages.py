@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from agon.errors import AgonError
 from agon.games.base import PUBLIC, Event, Observation, family_module
-from agon.games.html import as_text, format_value, items, join_words, label, number, table, text
+from agon.games.html import as_text, format_value, items, label, table, text
 from agon.games.inputs import Entered, Thing
+from agon.games.sentences import ENGLISH, Say
 from agon.games.spaces import Space
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 UNREADABLE = "(unreadable)"
-UNREAD = "<em>nothing that could be read</em>"
-"""The HTML for an unreadable action on boards."""
+UNREAD = "nothing that could be read"
+"""The words for an unreadable action on boards."""
 Parts = dict[str, str]
 """A board from top to bottom: name of a part -> its HTML. All views of a match have the same names."""
 
@@ -37,9 +38,11 @@ class Scene(NamedTuple):
     aids: Collection[str] | None = None
     """The aids that are shown; None: all."""
     unread: str = UNREAD
-    """The HTML for an unreadable or missing answer."""
+    """The words for an unreadable or missing answer."""
     over: bool = False
     """Whether the match is over."""
+    say: Say = ENGLISH
+    """Says the board's sentences in the reader's language."""
 
     @property
     def own(self) -> int:
@@ -70,7 +73,7 @@ class Scene(NamedTuple):
         """A player as plain text: `Player 2`, `Player 2 (Ada)`, `Player 1 (you)`."""
         player = self.players[seat] if seat < len(self.players) else f"Player {seat + 1}"
         person = label(self.names[seat], 24) if seat < len(self.names) else ""
-        note = "you" if seat == self.own else person if person != player else ""
+        note = self.say("you") if seat == self.own else person if person != player else ""
         return label(f"{player} ({note})" if note else player, limit)
 
     def who(self, seat: int) -> str:
@@ -83,11 +86,15 @@ class Scene(NamedTuple):
 
     def short(self, seat: int) -> str:
         """A short name of a player, for pictures."""
-        return "you" if seat == self.own else label(self.players[seat], 14)
+        return self.say("you") if seat == self.own else label(self.players[seat], 14)
 
     def done(self, action: object) -> str:
         """An action as HTML."""
-        return self.unread if action is None else text(action)
+        return f"<em>{self.say(self.unread)}</em>" if action is None else text(self.said(action))
+
+    def said(self, value: object) -> object:
+        """A value for `text`: numbers as the language writes them, all else as it is."""
+        return self.say.number(value) if isinstance(value, int | float) else value
 
     def rounds(self) -> list[tuple[Any, ...]]:
         """The actions of each round in seat order, for games of rounds alone."""
@@ -98,7 +105,7 @@ class Scene(NamedTuple):
 def final_points(scene: Scene) -> str:
     """A list of everybody's points at the end, one's own first."""
     totals = scene.totals or ()
-    points_html = [f"<strong>{number(round(total, 4))} point{'' if total == 1 else 's'}</strong>" for total in totals]
+    points_html = [f"<strong>{scene.say.count(round(total, 4), 'point')}</strong>" for total in totals]
     return items(
         f"{scene.who(seat)}: {points_html[seat]}" for seat in sorted(range(len(totals)), key=lambda at: at != scene.own)
     )
@@ -106,16 +113,17 @@ def final_points(scene: Scene) -> str:
 
 def ranks(scene: Scene) -> str:
     """Who has the most points, and the reader's place, as HTML."""
-    totals = [round(total, 4) for total in scene.totals or ()]
+    totals, say = [round(total, 4) for total in scene.totals or ()], scene.say
     best = [seat for seat in scene.order if totals and totals[seat] == max(totals)]
     if len(best) == len(totals):
-        return "<p><strong>All have the same points.</strong></p>" if totals else ""
-    names = join_words(["You" if seat == scene.own else scene.who(seat) for seat in best])
-    alone = len(best) == 1
-    verb = "have" if not alone or scene.own in best else "has"
-    first = f"{names} {verb} the most points{'' if alone else ', as many as each other'}."
+        return f"<p><strong>{say('All have the same points.')}</strong></p>" if totals else ""
+    names = say.join([say("You") if seat == scene.own else scene.who(seat) for seat in best])
+    if len(best) > 1:
+        first = say("{} have the most points, as many as each other.", names)
+    else:
+        first = say("You have the most points.") if scene.own in best else say("{} has the most points.", names)
     place = 1 + sum(total > totals[scene.own] for total in totals) if not scene.watched else 1
-    own = f" You are number {place} of {len(totals)}." if place > 1 else ""
+    own = f" {say('You are number {} of {}.', place, len(totals))}" if place > 1 else ""
     return f"<p><strong>{first}</strong>{own}</p>"
 
 
@@ -124,31 +132,49 @@ def points(scene: Scene) -> str:
     totals = scene.totals or ()
     if not any(totals):
         return ""
-    rows = [(scene.who(seat), number(totals[seat])) for seat in scene.order if seat < len(totals)]
-    return table("Points so far", ["Player", "Points"], rows, True)
+    say = scene.say
+    rows = [(scene.who(seat), say.number(totals[seat])) for seat in scene.order if seat < len(totals)]
+    return table(say("Points so far"), [say("Player"), say("Points")], rows, True)
 
 
-def happened(event: Event, names: Sequence[str], value: str | None = None) -> str:
+def happened(event: Event, names: Sequence[str], value: str | None = None, say: Say = ENGLISH) -> str:
     """An event in words: player, phase and value, or `value` instead."""
-    what = event.phase if event.seat is None else f"{names[event.seat]}, {event.phase}"
+    what = say(event.phase) if event.seat is None else f"{names[event.seat]}, {say(event.phase)}"
     if value is None and event.value is None:
-        value = "nobody" if event.seat is None else UNREADABLE
+        value = say("nobody") if event.seat is None else say(UNREADABLE)
     value = format_value(event.value) if value is None else value
     return f"{what}: {value}" if value else what
 
 
-def describe_entry(
-    item: Any, view: Observation, place: int, names: Sequence[str], own: str = "own", unread: str = UNREADABLE
-) -> str:
-    """The entry of `view.past` at `place` in words: an event, or a round with the seat's own action first."""
+def describe_entry(item: Any, view: Observation, place: int, names: Sequence[str]) -> str:
+    """The entry of `view.past` at `place` for researchers: an event, or a round with the seat's own action first."""
     if isinstance(item, Event):
         return happened(item, names)
-    first = [] if view.seat == PUBLIC else [own]
+    first = [] if view.seat == PUBLIC else ["own"]
     others = [name for seat, name in enumerate(names) if seat != view.seat]
     parts = [
-        f"{who} {unread if action is None else action}" for who, action in zip([*first, *others], item, strict=True)
+        f"{who} {UNREADABLE if action is None else action}" for who, action in zip([*first, *others], item, strict=True)
     ]
     return f"round {place + 1}: {', '.join(parts)}"
+
+
+def narrate(item: Any, place: int, names: Sequence[str], scene: Scene) -> str:
+    """The entry of the view's past at `place` as a sentence for a player, as plain text.
+
+    It is an event, or a round with the own action first.
+    """
+    say = scene.say
+    if isinstance(item, Event):
+        return happened(item, names, say=say)
+    others = [name for seat, name in enumerate(names) if seat != scene.own]
+    parts = []
+    for name, action in zip(others if scene.watched else ["", *others], item, strict=True):
+        if action is None:
+            parts.append(f"{name or say('you')}: {say(scene.unread)}")
+        else:
+            chosen = scene.said(action)
+            parts.append(say("{} chose {}", name, chosen) if name else say("you chose {}", chosen))
+    return say("Round {}: {}", place + 1, ", ".join(parts))
 
 
 def hides_totals(view: Observation) -> bool:
@@ -209,21 +235,23 @@ class FamilyPage:
 
     def board(self, scene: Scene) -> Parts:
         """The board of a view. A part `own` has what the seat alone knows; the seat's form uses it."""
-        view = scene.view
+        view, say = scene.view, scene.say
         if view.rules is None:
-            return {"known": "<p>There is nothing to watch.</p>"}
+            return {"known": f"<p>{say('There is nothing to watch.')}</p>"}
         seats = [(item.seat or 0) + 1 if isinstance(item, Event) else len(item) for item in view.past]
         names = [scene.name(seat) for seat in range(max([len(scene.players), *seats]))]
-        lines = [text(describe_entry(item, view, place, names, own="you")) for place, item in enumerate(view.past)]
-        role = f"<p>Your role: <strong>{text(view.role)}</strong></p>" if view.role else ""
+        lines = [text(narrate(item, place, names, scene)) for place, item in enumerate(view.past)]
+        role = f"<p>{say('Your role: {}', f'<strong>{text(view.role)}</strong>')}</p>" if view.role else ""
+        known = items(reversed(lines)) or f"<p>{say('Nothing yet.')}</p>"
         return {
-            "round": f"<h2>{'The match is over' if scene.over else f'Round {view.round}'}</h2>{role}",
-            "known": f"<h3>What is known, newest first</h3>{items(reversed(lines)) or '<p>Nothing yet.</p>'}",
+            "round": f"<h2>{say('The match is over') if scene.over else say('Round {}', view.round)}</h2>{role}",
+            "known": f"<h3>{say('What is known, newest first')}</h3>{known}",
         }
 
-    def latest(self, event: Event, names: Sequence[str]) -> str:
+    def latest(self, event: Event, names: Sequence[str], say: Say) -> str:
         """The text of the latest action; empty for an event that is none, such as a statement of the table."""
-        return "" if event.seat is None else happened(event, names, "" if isinstance(event.value, Mapping) else None)
+        value = "" if isinstance(event.value, Mapping) else None
+        return "" if event.seat is None else happened(event, names, value, say)
 
     def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
         """Sentence of the prompt's rules -> its words for people, who have forms in the place of tools.
@@ -236,17 +264,17 @@ class FamilyPage:
         """The seats that cannot win, whatever all players do."""
         return ()
 
-    def question(self, view: Observation) -> str:
+    def question(self, view: Observation, say: Say) -> str:
         """The question to a seat, as HTML; empty: that of its prompt."""
         return ""
 
-    def told(self, view: Observation, action: Any) -> str:
+    def told(self, view: Observation, action: Any, say: Say) -> str:
         """The player's own action in words, to confirm that it was sent."""
         return label(view.legal.format(action), 200)
 
     def closing(self, scene: Scene, game: Any, state: Any) -> str:
         """The end of a match, as HTML for its players: roles, points and reasons. By default ranks, roles and points."""
-        roles = [f"{scene.who(seat)} was {text(role)}." for seat, role in enumerate(game.roles)]
+        roles = [scene.say("{} was {}.", scene.who(seat), text(role)) for seat, role in enumerate(game.roles)]
         return ranks(scene) + items(roles) + final_points(scene)
 
     def playable(self, view: Observation) -> Space:
@@ -254,7 +282,7 @@ class FamilyPage:
         space: Space = view.legal
         return space
 
-    def part(self, view: Observation, name: str) -> str:
+    def part(self, view: Observation, name: str, say: Say) -> str:
         """The label of a part of a form of several questions."""
         return label(name)
 

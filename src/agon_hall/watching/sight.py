@@ -10,7 +10,7 @@ import pandas as pd
 from agon.bridges.rows import Prompts
 from agon.errors import AgonError
 from agon.games.base import PUBLIC
-from agon.games.html import join_words
+from agon.games.sentences import join_words
 from agon.models.recording import FILE
 from agon.paths import ROOT
 from agon.plan import PERSON

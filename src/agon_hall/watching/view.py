@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from agon.errors import count
 from agon.figures.viewer import seating, setting
 from agon.games.base import PUBLIC
-from agon.games.html import count, format_value, join_words, lines, number
+from agon.games.html import format_value, lines
 from agon.games.pages import UNREADABLE, Scene, board_of, describe_space, hides_totals
+from agon.games.sentences import join_words, number
 from agon.turns import CUT, action_of
 from agon_hall.family_pages import family_pages
 from agon_hall.rules import rules_text

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from agon.games.html import bars, count, items, number, table, text
+from agon.games.html import bars, items, table, text
 from agon.games.pages import FamilyPage, Parts, Scene
 
 
@@ -22,14 +22,16 @@ class CostSharingPage(FamilyPage):
 
     def closing(self, scene: Scene, game: Any, state: Any) -> str:
         """Whether all agreed, who pays what of the fee, and what that was worth."""
+        say = scene.say
         if state.agreed is None:
-            return "<p><strong>No agreement was reached</strong>: nobody has a point.</p>"
+            return f"<p><strong>{say('No agreement was reached: nobody has a point.')}</strong></p>"
         facts, names = scene.view.rules, [text(airline.name) for airline in game.airlines]
         shares = [
-            f"{scene.who(seat)}, {names[seat]}: {number(share)} %, that is {number(facts.fee * share / 100)}"
+            say("{}, {}: {} %, that is {}", scene.who(seat), names[seat], share, facts.fee * share / 100)
             for seat, share in enumerate(state.agreed)
         ]
-        return f"<p><strong>All agreed.</strong> Each has 1 point, whatever it pays of the fee:</p>{items(shares)}"
+        agreed = say("Each has 1 point, whatever it pays of the fee:")
+        return f"<p><strong>{say('All agreed.')}</strong> {agreed}</p>{items(shares)}"
 
     def board(self, scene: Scene) -> Parts:
         """The proposals of this round, the airlines, and the earlier rounds, the newest first."""
@@ -40,7 +42,7 @@ class CostSharingPage(FamilyPage):
             _round(scene, round_, place, place == len(earlier)) for place, round_ in reversed([*enumerate(earlier, 1)])
         ]
         return {
-            "round": f"<h2>Round {min(scene.view.round, limit)} of at most {limit}</h2>",
+            "round": f"<h2>{scene.say('Round {} of at most {}', min(scene.view.round, limit), limit)}</h2>",
             "airlines": _airlines(scene),
             "now": _votes(scene, now, [airline.name for airline in scene.view.rules.airlines]) if now else "",
             "earlier": "".join(folded),
@@ -62,40 +64,48 @@ def rounds_of(scene: Scene) -> list[RoundRecord]:
 
 
 def _airlines(scene: Scene) -> str:
-    facts = scene.view.rules
-    head = ["Airline", *(f"{text(airline.name)}<br>{scene.who(seat)}" for seat, airline in enumerate(facts.airlines))]
-    rows = [
-        ["Flights a month", *(number(airline.flights) for airline in facts.airlines)],
-        ["Passengers a month", *(number(airline.passengers) for airline in facts.airlines)],
-        ["Hours a flight", *(number(airline.hours) for airline in facts.airlines)],
-        ["Largest aircraft", *(text(airline.aircraft) for airline in facts.airlines)],
+    facts, say = scene.view.rules, scene.say
+    head = [
+        say("Airline"),
+        *(f"{text(airline.name)}<br>{scene.who(seat)}" for seat, airline in enumerate(facts.airlines)),
     ]
-    return table(f"The airlines, which share a fee of {number(facts.fee)}", head, rows)
+    rows = [
+        [say("Flights a month"), *(say.number(airline.flights) for airline in facts.airlines)],
+        [say("Passengers a month"), *(say.number(airline.passengers) for airline in facts.airlines)],
+        [say("Hours a flight"), *(say.number(airline.hours) for airline in facts.airlines)],
+        [say("Largest aircraft"), *(text(airline.aircraft) for airline in facts.airlines)],
+    ]
+    return table(say("The airlines, which share a fee of {}", facts.fee), head, rows)
 
 
 def _round(scene: Scene, round_: RoundRecord, place: int, recent: bool) -> str:
     """A round's proposals, as bars and as a table, with the votes for each. A round that is not `recent` is folded."""
-    airlines = [airline.name for airline in scene.view.rules.airlines]
-    rows = [(f"{scene.name(seat, 34)} proposes:", shares) for seat, shares in round_.proposals.items()]
-    picture = bars(f"Round {place}: who would pay which part of the fee, in percent", rows, airlines, 100)
-    vote_note = f": {count(len(round_.votes), 'vote')}" if round_.votes else ""
+    airlines, say = [airline.name for airline in scene.view.rules.airlines], scene.say
+    rows = [(say("{} proposes:", scene.name(seat, 34)), shares) for seat, shares in round_.proposals.items()]
+    title = say("Round {}: who would pay which part of the fee, in percent", place)
+    picture = bars(title, rows, airlines, 100, say)
+    summary = say("Round {}", place)
+    if round_.votes:
+        summary = f"{summary}: {say.count(len(round_.votes), 'vote')}"
     return (
-        f"<details{' open' if recent else ''}><summary>Round {place}{vote_note}</summary>"
+        f"<details{' open' if recent else ''}><summary>{summary}</summary>"
         f"{picture}{_votes(scene, round_, airlines)}{_agreement(scene, round_)}</details>"
     )
 
 
 def _votes(scene: Scene, round_: RoundRecord, airlines: Sequence[str]) -> str:
-    voted = bool(round_.votes)
+    voted, say = bool(round_.votes), scene.say
     rows = []
     for seat, shares in round_.proposals.items():
-        cells = [scene.done(None)] * len(airlines) if shares is None else [f"{number(share)} %" for share in shares]
+        cells = [scene.done(None)] * len(airlines) if shares is None else [f"{say.number(share)} %" for share in shares]
         backers = [scene.who(voter) for voter, ballot in round_.votes.items() if ballot == scene.players[seat]]
-        rows.append([scene.who(seat), *cells, *([", ".join(backers) or "none"] if voted else [])])
+        rows.append([scene.who(seat), *cells, *([", ".join(backers) or say("none")] if voted else [])])
     unreadable = [scene.who(voter) for voter, ballot in round_.votes.items() if ballot is None]
-    note = f"<p>No vote that could be read: {', '.join(unreadable)}</p>" if unreadable else ""
-    head = ["Proposal of", *(f"{text(name)} pays" for name in airlines), *(["Votes for it"] if voted else [])]
-    return table("The proposals" + (", and the votes for them" if voted else ""), head, rows) + note
+    note = f"<p>{say('No vote that could be read: {}', ', '.join(unreadable))}</p>" if unreadable else ""
+    pays = [say("{} pays", text(name)) for name in airlines]
+    head = [say("Proposal of"), *pays, *([say("Votes for it")] if voted else [])]
+    title = say("The proposals, and the votes for them") if voted else say("The proposals")
+    return table(title, head, rows) + note
 
 
 def _agreement(scene: Scene, round_: RoundRecord) -> str:
@@ -106,5 +116,5 @@ def _agreement(scene: Scene, round_: RoundRecord) -> str:
     ballots = [ballot for ballot in round_.votes.values() if ballot in players]
     choices = {None if (p := round_.proposals.get(players.index(b))) is None else tuple(p) for b in ballots}
     if len(ballots) == len(players) and len(choices) == 1:
-        return "" if None in choices else "<p><strong>All agree.</strong></p>"
-    return "<p><strong>No agreement in this round.</strong></p>"
+        return "" if None in choices else f"<p><strong>{scene.say('All agree.')}</strong></p>"
+    return f"<p><strong>{scene.say('No agreement in this round.')}</strong></p>"

@@ -9,6 +9,7 @@ from agon.games.deduction.game import holds, plain
 from agon.games.html import items, label, table, text
 from agon.games.inputs import Button, Entered, InvalidEntry, Thing, text_fields
 from agon.games.pages import FamilyPage, Parts, Scene, final_points, happened, ranks
+from agon.games.sentences import Say
 
 SIDES = {
     "chameleon": "the chameleon",
@@ -42,20 +43,24 @@ class CluesPage(FamilyPage):
 
     def closing(self, scene: Scene, game: Any, state: Any) -> str:
         """Everybody's role and word, who was accused, who won and why."""
-        spy = scene.who(game.spy)
+        spy, say = scene.who(game.spy), scene.say
         lines = []
         for seat in scene.order:
             word = _first_event(game.observe(state, seat).past, "word")
-            had = "did not know the word" if word is None else f"had the word <strong>{text(word.value)}</strong>"
-            lines.append(f"{scene.who(seat)} was {text(SIDES.get(game.roles[seat], game.roles[seat]))} and {had}.")
+            whose = scene.who(seat), text(say(SIDES.get(game.roles[seat], game.roles[seat])))
+            if word is None:
+                lines.append(say("{} was {} and did not know the word.", *whose))
+            else:
+                lines.append(say("{} was {} and had the word {}.", *whose, f"<strong>{text(word.value)}</strong>"))
         votes = [(seat, _first_event(game.observe(state, seat).past, "vote")) for seat in scene.order]
         rows = [
             [scene.who(seat), scene.done(None) if vote is None or vote.value is None else scene.called(vote.value)]
             for seat, vote in votes
         ]
-        ballots = table("Votes, now that they are no secret any more", ["Player", "Voted for"], rows)
-        end = f"<p><strong>{ENDS[state.outcome].format(spy)}</strong></p>{ranks(scene)}"
-        return f"{end}{items(lines)}{ballots}<h3>Points</h3>{final_points(scene)}"
+        heads = [say("Player"), say("Voted for")]
+        ballots = table(say("Votes, now that they are no secret any more"), heads, rows)
+        end = f"<p><strong>{say(ENDS[state.outcome], spy)}</strong></p>{ranks(scene)}"
+        return f"{end}{items(lines)}{ballots}<h3>{say('Points')}</h3>{final_points(scene)}"
 
     def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
         """Nobody reads about interviews that are not held."""
@@ -66,41 +71,44 @@ class CluesPage(FamilyPage):
         view = scene.view
         if view.phase != "clue":
             return None
-        part = text_fields(view.legal, "answer", "Your clue", entered)
-        fault = clue_fault(view, str(entered.get("answer") or ""))
+        say = scene.say
+        part = text_fields(view.legal, "answer", say("Your clue"), entered, say)
+        fault = say(clue_fault(view, str(entered.get("answer") or "")))
 
         def send() -> list[Any]:
             words = part.read()
             if fault:
-                raise InvalidEntry(f"{fault} Write another clue, or press “{ANYWAY}”.")
+                raise InvalidEntry(f"{fault} {say('Write another clue, or press “{}”.', say(ANYWAY))}")
             return [words]
 
         warning: list[Thing] = [
             f'<p class="bad" role="status">{fault}</p>',
-            Button(ANYWAY, lambda: [part.read()], main=False),
+            Button(say(ANYWAY), lambda: [part.read()], main=False),
         ]
-        return [*part.things, Button("Send", send), *(warning if fault else [])]
+        return [*part.things, Button(say("Send"), send), *(warning if fault else [])]
 
-    def latest(self, event: Event, names: Sequence[str]) -> str:
+    def latest(self, event: Event, names: Sequence[str], say: Say) -> str:
         """Accusations are shown, too."""
-        return happened(event, names) if event.phase == "accused" else super().latest(event, names)
+        return happened(event, names, say=say) if event.phase == "accused" else super().latest(event, names, say)
 
-    def question(self, view: Observation) -> str:
+    def question(self, view: Observation, say: Say) -> str:
         """The guess has a question of its own: its prompt says how to write."""
-        return "You are accused. What is the secret word? You have one guess." if view.phase == "guess" else ""
+        if view.phase != "guess":
+            return ""
+        return say("You are accused. What is the secret word? You have one guess.")
 
-    def part(self, view: Observation, name: str) -> str:
+    def part(self, view: Observation, name: str, say: Say) -> str:
         """The label of one part of an interview."""
         if name == "word":
-            return "The secret word, as far as you can tell"
-        return "You suspect" if name == view.rules.players[view.seat] else f"{label(name)} suspects"
+            return say("The secret word, as far as you can tell")
+        return say("You suspect") if name == view.rules.players[view.seat] else say("{} suspects", label(name))
 
 
 page = CluesPage()
 
 
 def clue_fault(view: Observation, clue: str) -> str:
-    """The rule of the game that a clue breaks, as HTML; empty if it breaks none."""
+    """The rule of the game that a clue breaks, in English; empty if it breaks none."""
     word = _first_event(view.past, "word")
     if word and holds(clue, str(word.value)):
         return "This clue has your secret word in it: it gives the word away to everybody, and the rules forbid it."
@@ -115,53 +123,60 @@ def _first_event(past: Sequence[Event], phase: str) -> Event | None:
 
 def _own_card(scene: Scene) -> str:
     """The topic, and the seat's private role and word."""
-    paragraphs = []
+    lines, say = [], scene.say
     if topic := _first_event(scene.view.past, "topic"):
-        paragraphs.append(f'<p>Topic, known to all: <span class="big">{text(topic.value)}</span></p>')
+        lines.append(say("Topic, known to all: {}", _big(topic.value)))
     role, word = _first_event(scene.view.past, "role"), _first_event(scene.view.past, "word")
     if role:
-        paragraphs.append(f'<p>You are: <span class="big">{text(ROLES.get(str(role.value), role.value))}</span></p>')
+        lines.append(say("You are: {}", _big(say(ROLES.get(str(role.value), str(role.value))))))
     if word:
-        paragraphs.append(
-            f'<p>Your word; whoever says it gives it away: <span class="big">{text(word.value)}</span></p>'
-        )
+        lines.append(say("Your word; whoever says it gives it away: {}", _big(word.value)))
         if not role:
-            paragraphs.append("<p>One player has another word than the rest. Nobody is told who; it may be you.</p>")
+            lines.append(say("One player has another word than the rest. Nobody is told who; it may be you."))
     elif role:
-        paragraphs.append("<p>All others know a secret word; you do not. Do not let them notice.</p>")
+        lines.append(say("All others know a secret word; you do not. Do not let them notice."))
     elif scene.watched:
-        paragraphs.append("<p>You watch: words and roles stay hidden from you.</p>")
-    return f'<div class="card">{"".join(paragraphs)}</div>'
+        lines.append(say("You watch: words and roles stay hidden from you."))
+    return _card(lines)
+
+
+def _big(value: object) -> str:
+    return f'<span class="big">{text(value)}</span>'
+
+
+def _card(lines: Sequence[str]) -> str:
+    """Paragraphs (HTML) in a box."""
+    return f'<div class="card">{"".join(f"<p>{line}</p>" for line in lines)}</div>'
 
 
 def _clues(scene: Scene) -> str:
     """A row per player, a column per round."""
-    rounds = scene.view.rules.rounds
+    rounds, say = scene.view.rules.rounds, scene.say
     clues: dict[tuple[int, int], str] = {}
     counts: Counter[int] = Counter()
     for event in scene.view.past:
         if event.phase == "clue" and event.seat is not None:
             counts[event.seat] += 1
             clues[event.seat, counts[event.seat]] = scene.done(event.value)
-    none = '<span class="soft">not yet</span>'
+    none = f'<span class="soft">{say("not yet")}</span>'
     rows = [
         [scene.who(seat), *(clues.get((seat, round_), none) for round_ in range(1, rounds + 1))]
         for seat in range(len(scene.players))
     ]
-    head = ["Player", *(f"Clue {round_}" if rounds > 1 else "Clue" for round_ in range(1, rounds + 1))]
-    return table("Clues, in the order in which players speak", head, rows)
+    clue_heads = [say("Clue {}", round_) if rounds > 1 else say("Clue") for round_ in range(1, rounds + 1)]
+    return table(say("Clues, in the order in which players speak"), [say("Player"), *clue_heads], rows)
 
 
 def _outcome(scene: Scene) -> str:
     """The seat's ballot, the accused and the guess; empty before the ballot."""
-    paragraphs = []
+    lines, say = [], scene.say
     if vote := _first_event(scene.view.past, "vote"):
         choice = scene.done(None) if vote.value is None else scene.called(vote.value)
-        paragraphs.append(f"<p>Your ballot, which nobody else sees: {choice}</p>")
+        lines.append(say("Your ballot, which nobody else sees: {}", choice))
     if accused := _first_event(scene.view.past, "accused"):
-        nobody = "nobody: no player had more votes than every other"
+        nobody = say("nobody: no player had more votes than every other")
         whom = nobody if accused.value is None else scene.called(accused.value)
-        paragraphs.append(f"<p>Accused: <strong>{whom}</strong></p>")
+        lines.append(say("Accused: {}", f"<strong>{whom}</strong>"))
     if guess := _first_event(scene.view.past, "guess"):
-        paragraphs.append(f"<p>The accused guessed the word: {scene.done(guess.value)}</p>")
-    return f'<div class="card">{"".join(paragraphs)}</div>' if paragraphs else ""
+        lines.append(say("The accused guessed the word: {}", scene.done(guess.value)))
+    return _card(lines) if lines else ""

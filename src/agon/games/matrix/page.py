@@ -6,7 +6,7 @@ from itertools import accumulate, product
 from math import prod
 from typing import Any, ClassVar
 
-from agon.games.html import count, lines, number, table, text
+from agon.games.html import lines, table, text
 from agon.games.matrix.game import MatrixGame
 from agon.games.pages import FamilyPage, Parts, Scene
 
@@ -16,8 +16,10 @@ MAX_OUTCOMES = 64
 
 def rounds_played(scene: Scene) -> str:
     """The number of the round, and of all rounds."""
-    rounds, past = scene.view.rules.rounds, len(scene.view.past)
-    title = f"All {count(rounds, 'round')} are played" if past >= rounds else f"Round {past + 1} of {rounds}"
+    rounds, past, say = scene.view.rules.rounds, len(scene.view.past), scene.say
+    title = say("All {} are played", say.count(rounds, "round"))
+    if past < rounds:
+        title = say("Round {} of {}", past + 1, rounds)
     return f"<h2>{title}</h2>"
 
 
@@ -44,9 +46,9 @@ class MatrixPage(FamilyPage):
         running = [list(accumulate(points[seat] for points in round_payoffs)) for seat in range(game.seats)]
         return {
             "rounds": rounds_played(scene)
-            + '<p class="soft">In this match you are told how many rounds there are.</p>',
+            + f'<p class="soft">{scene.say("In this match you are told how many rounds there are.")}</p>',
             "payoffs": payoffs(scene),
-            "chart": lines("Points so far", [(scene.short(seat), running[seat]) for seat in scene.order]),
+            "chart": chart(scene, scene.say("Points so far"), running),
             "history": _history(scene, rounds, round_payoffs),
             "totals": "",  # the history has them
         }
@@ -55,25 +57,26 @@ class MatrixPage(FamilyPage):
 page = MatrixPage()
 
 
+def chart(scene: Scene, title: str, running: Sequence[Sequence[float]]) -> str:
+    """A line for each seat's amounts, round by round, the own seat's first."""
+    series = [(scene.short(seat), running[seat]) for seat in scene.order]
+    return lines(title, series, along=scene.say("round"), say=scene.say)
+
+
 def _history(scene: Scene, rounds: Sequence[Sequence[Any]], round_payoffs: Sequence[Sequence[float]]) -> str:
     """Actions and points of each round, the newest first."""
+    say = scene.say
     if not rounds:
-        return "<p>No round is finished yet.</p>"
+        return f"<p>{say('No round is finished yet.')}</p>"
 
     def cell(place: int, seat: int) -> str:
-        return f"{scene.done(rounds[place][seat])}<br><small>{_points(round_payoffs[place][seat])}</small>"
+        return f"{scene.done(rounds[place][seat])}<br><small>{say.count(round_payoffs[place][seat], 'point')}</small>"
 
-    head = ["Round", *(scene.who(seat) for seat in scene.order)]
-    sums = [
-        "All rounds",
-        *(f"<strong>{_points(sum(points[seat] for points in round_payoffs))}</strong>" for seat in scene.order),
-    ]
+    head = [say("Round"), *(scene.who(seat) for seat in scene.order)]
+    totals = [sum(points[seat] for points in round_payoffs) for seat in scene.order]
+    sums = [say("All rounds"), *(f"<strong>{say.count(total, 'point')}</strong>" for total in totals)]
     rows = [[str(at + 1), *(cell(at, seat) for seat in scene.order)] for at in reversed(range(len(rounds)))]
-    return table("What was done, newest round first, and what it paid", head, [sums, *rows])
-
-
-def _points(value: float) -> str:
-    return f"{number(value)} point{'' if value == 1 else 's'}"
+    return table(say("What was done, newest round first, and what it paid"), head, [sums, *rows])
 
 
 def payoffs(scene: Scene) -> str:
@@ -87,23 +90,23 @@ def payoffs(scene: Scene) -> str:
 
 
 def _two_player_table(scene: Scene, game: MatrixGame) -> str:
-    first, second = scene.order
-    mine, other = ("you", "the other") if not scene.watched else (scene.short(first), scene.short(second))
+    (first, second), say = scene.order, scene.say
+    mine, other = (say("you"), say("the other")) if not scene.watched else (scene.short(first), scene.short(second))
     rows = []
     for own in game.action_sets[first]:
         cells = []
         for theirs in game.action_sets[second]:
             points = game.payoffs((own, theirs) if first == 0 else (theirs, own))
             cells.append(
-                f"<strong>{text(mine)} {number(points[first])}</strong><br>{text(other)} {number(points[second])}"
+                f"<strong>{text(mine)} {say.number(points[first])}</strong><br>"
+                f"{text(other)} {say.number(points[second])}"
             )
-        rows.append([f"{'you play ' if not scene.watched else ''}{text(own)}", *cells])
-    theirs = "the other plays" if not scene.watched else f"{text(other)}:"
-    head = [
-        "" if not scene.watched else text(f"{mine}:"),
-        *(f"{theirs} {text(option)}" for option in game.action_sets[second]),
-    ]
-    return table("Points for a round, by what both do in it", head, rows)
+        rows.append([text(own) if scene.watched else say("you play {}", text(own)), *cells])
+    options = [text(option) for option in game.action_sets[second]]
+    head = [text(f"{mine}:"), *(f"{text(other)}: {option}" for option in options)]
+    if not scene.watched:
+        head = ["", *(say("the other plays {}", option) for option in options)]
+    return table(say("Points for a round, by what both do in it"), head, rows)
 
 
 @lru_cache(maxsize=256)
@@ -125,12 +128,14 @@ def _symmetric_payoffs(game: MatrixGame) -> dict[tuple[str, tuple[int, ...]], fl
 def _symmetric_table(scene: Scene, game: MatrixGame, pays: dict[tuple[str, tuple[int, ...]], float]) -> str:
     """One column per own action, one row per combination of the others' actions."""
     kinds = list(dict.fromkeys(others for _, others in pays))
-    who = "you play" if not scene.watched else "a player plays"
-    options = game.action_sets[0]
-    rows = [[_format_others(options, others), *(number(pays[own, others]) for own in options)] for others in kinds]
-    whose = "Your points" if not scene.watched else "A player's points"
-    head = [f"The {game.seats - 1} others", *(f"{who} {text(own)}" for own in options)]
-    return table(f"{whose} for a round; the same for everybody", head, rows)
+    options, say = game.action_sets[0], scene.say
+    rows = [[_format_others(options, others), *(say.number(pays[own, others]) for own in options)] for others in kinds]
+    if scene.watched:
+        title, heads = say("A player's points for a round; the same for everybody"), [text(own) for own in options]
+    else:
+        title = say("Your points for a round; the same for everybody")
+        heads = [say("you play {}", text(own)) for own in options]
+    return table(title, [say("The {} others", game.seats - 1), *heads], rows)
 
 
 def _format_others(options: Sequence[str], counts: tuple[int, ...]) -> str:
@@ -139,9 +144,10 @@ def _format_others(options: Sequence[str], counts: tuple[int, ...]) -> str:
 
 def _outcome_table(scene: Scene, game: MatrixGame) -> str:
     """Every outcome in a row."""
-    outcomes = game.outcomes(max(scene.own, 0))
+    outcomes, say = game.outcomes(max(scene.own, 0)), scene.say
     who = [scene.who(seat) for seat in scene.order]
-    head = [*(f"{player} plays" for player in who), *(f"{player} gets" for player in who)]
-    rows = [[*map(text, profile), *map(number, points)] for profile, points in outcomes[:MAX_OUTCOMES]]
-    note = f"<p>And {count(len(outcomes) - MAX_OUTCOMES, 'note outcome')}.</p>" if len(outcomes) > MAX_OUTCOMES else ""
-    return table("Points for a round, by what everybody does in it", head, rows) + note
+    head = [*(say("{} plays", player) for player in who), *(say("{} gets", player) for player in who)]
+    rows = [[*map(text, profile), *map(say.number, points)] for profile, points in outcomes[:MAX_OUTCOMES]]
+    more = len(outcomes) - MAX_OUTCOMES
+    note = f"<p>{say('And {}.', say.count(more, 'more outcome'))}</p>" if more > 0 else ""
+    return table(say("Points for a round, by what everybody does in it"), head, rows) + note

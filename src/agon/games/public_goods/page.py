@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from agon.games.base import Observation
-from agon.games.html import items, lines, number, table
-from agon.games.matrix.page import rounds_played
+from agon.games.html import items, table
+from agon.games.matrix.page import chart, rounds_played
 from agon.games.pages import FamilyPage, Parts, Scene
 from agon.games.public_goods.game import PublicGoods
 from agon.games.spaces import Number, Space
@@ -38,11 +38,11 @@ class PublicGoodsPage(FamilyPage):
         game: PublicGoods = scene.view.rules
         rounds = scene.rounds()
         worth = [worths(game, rounds[: place + 1]) for place in range(len(rounds))]
-        series = [(scene.short(seat), [values[seat] for values in worth]) for seat in scene.order]
+        running = [[values[seat] for values in worth] for seat in range(game.seats)]
         return {
             "round": rounds_played(scene),
             "purse": _purse(scene, game, rounds),
-            "chart": lines("What each would have if it ended then", series),
+            "chart": chart(scene, scene.say("What each would have if it ended then"), running),
             "history": _history(scene, game, rounds),
         }
 
@@ -63,33 +63,38 @@ def remaining(game: PublicGoods, rounds: Rounds, seat: int) -> int:
 
 
 def _purse(scene: Scene, game: PublicGoods, rounds: Rounds) -> str:
-    pool = sum(points or 0 for round_ in rounds for points in round_)
+    pool, say = sum(points or 0 for round_ in rounds for points in round_), scene.say
+    worth = pool * game.multiplier
     facts = [
-        f"In the pool: <strong>{number(pool)}</strong> points. Times {number(game.multiplier)} that is "
-        f"{number(pool * game.multiplier)}, or {number(pool * game.multiplier / game.seats)} for each of {game.seats} players."
+        say("In the pool: {} points.", f"<strong>{say.number(pool)}</strong>")
+        + " "
+        + say(
+            "Times {} that is {}, or {} for each of {} players.", game.multiplier, worth, worth / game.seats, game.seats
+        )
     ]
     if not scene.watched:
-        points_left = number(remaining(game, rounds, scene.own))
-        facts.insert(0, f"You have <strong>{points_left}</strong> of {game.endowment} points left.")
+        points_left = f"<strong>{say.number(remaining(game, rounds, scene.own))}</strong>"
+        facts.insert(0, say("You have {} of {} points left.", points_left, game.endowment))
     return f'<div class="card">{items(facts)}</div>'
 
 
 def _history(scene: Scene, game: PublicGoods, rounds: Rounds) -> str:
+    say = scene.say
     if not rounds:
-        return "<p>No round is finished yet.</p>"
-    total = _sum_cell([points for round_ in rounds for points in round_])
+        return f"<p>{say('No round is finished yet.')}</p>"
+
+    def sum_cell(contributions: Sequence[int | None]) -> str:
+        return f"<strong>{say.number(sum(points or 0 for points in contributions))}</strong>"
+
+    total = sum_cell([points for round_ in rounds for points in round_])
     rows = [
-        ["Left", *(number(remaining(game, rounds, seat)) for seat in scene.order), ""],
-        ["All rounds", *(_sum_cell([round_[seat] for round_ in rounds]) for seat in scene.order), total],
+        [say("Left"), *(say.number(remaining(game, rounds, seat)) for seat in scene.order), ""],
+        [say("All rounds"), *(sum_cell([round_[seat] for round_ in rounds]) for seat in scene.order), total],
     ]
     for place in reversed(range(len(rounds))):
         contributions = rounds[place]
         rows.append(
-            [str(place + 1), *(scene.done(contributions[seat]) for seat in scene.order), _sum_cell(contributions)]
+            [str(place + 1), *(scene.done(contributions[seat]) for seat in scene.order), sum_cell(contributions)]
         )
-    head = ["Round", *(scene.who(seat) for seat in scene.order), "Together"]
-    return table("Points given to the pool, newest round first", head, rows)
-
-
-def _sum_cell(contributions: Sequence[int | None]) -> str:
-    return f"<strong>{number(sum(points or 0 for points in contributions))}</strong>"
+    head = [say("Round"), *(scene.who(seat) for seat in scene.order), say("Together")]
+    return table(say("Points given to the pool, newest round first"), head, rows)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from agon.agents.languages import language_for
 from agon.agents.prompts import Template, source_of
 from agon.errors import AgonError
 from agon.games import Dice
@@ -165,15 +166,22 @@ def judged(dimensions: Sequence[str]) -> str:
     return "\n".join(f"- **{dimension}**: {'<br>'.join(rubric(dimension))}" for dimension in dimensions)
 
 
-def rubric(dimension: str) -> list[str]:
+def rubric(dimension: str, language: str = "en") -> list[str]:
     """The rubric of a dimension, line by line, in the words of the models' prompt."""
-    return Template(source_of(Rating, "prompt.md"), ("rubric",)).render("rubric", dimension).splitlines()
+    prompt_set = language_for(Rating, language).prompts
+    return (
+        Template(source_of(Rating, "prompt.md", prompt_set=prompt_set), ("rubric",))
+        .render("rubric", dimension)
+        .splitlines()
+    )
 
 
-def setting(game: Rating) -> str:
+def setting(game: Rating, language: str = "en") -> str:
     """A description of the match, in the words of the models' prompt."""
-    whole = Template(source_of(Rating, "prompt.md"), ("system",)).render("system", game.observe(State(0), 0), "")
-    return whole.partition("# The game\n")[2].partition("\nThe players are ")[0].strip()
+    told = language_for(game, language)
+    template = Template(source_of(Rating, "prompt.md", prompt_set=told.prompts), ("system",))
+    whole = template.render("system", game.observe(State(0), 0), "")
+    return whole.partition(f"# {told.words['the game']}\n")[2].partition("\n\n")[0].strip()
 
 
 def annotations(*paths: Path) -> pd.DataFrame:

@@ -66,8 +66,9 @@ def _clear(folder: Path, names: Sequence[str], force: bool) -> None:
 )
 @click.option("--days", type=click.IntRange(1, 3660), default=30, help="How long the links hold.")
 @click.option("--url", default="http://localhost:8642", help="Where browsers find the hall.")
+@click.option("--language", default="en", help="The language of their pages, such as de.")
 @click.option("--force", is_flag=True, help="A new link for who has one; the old one is void.")
-def make_raters(names: str, logs: str, folder: str, days: int, url: str, force: bool) -> None:
+def make_raters(names: str, logs: str, folder: str, days: int, url: str, language: str, force: bool) -> None:
     """Gives people a link each to rate logs.
 
     They do so in a browser, turn by turn, in one order for all.
@@ -81,7 +82,7 @@ def make_raters(names: str, logs: str, folder: str, days: int, url: str, force: 
         raise AgonError("--names must name somebody, as --names ann,bob")
     if not url.startswith(("http://", "https://")):
         raise AgonError(f"--url must begin with http:// or https://, not {url[:40]!r}")
-    for name, key in admit(in_project(folder), raters, logs, days, force).items():
+    for name, key in admit(in_project(folder), raters, logs, days, force, language).items():
         click.echo(f"{name}  {url.rstrip('/')}/annotate?key={key}")
 
 

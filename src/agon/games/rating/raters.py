@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 import msgspec
 from markupsafe import Markup
 
+from agon.agents.languages import say_in
 from agon.errors import AgonError
 from agon.games.rating.annotations import LONGEST, Page, Sheet, logs, rubric, setting, shuffled
 from agon.games.rating.game import ORDERS, THEORY_OF_MIND
-from agon.games.rating.words import lines_html, outcome_lines, turns
+from agon.games.rating.words import ORDER, lines_html, outcome_lines, turns
+from agon.games.sentences import Say
 from agon.paths import display_path
 
 LOGS = "data/logs/tradecraft"
@@ -42,6 +44,8 @@ class Rater(msgspec.Struct, forbid_unknown_fields=True):
     logs: str = LOGS
     """The folder of logs, from the project's root; all of it in the order of agon.games.rating.annotations.shuffled."""
     dimensions: tuple[str, ...] = STUDIED
+    language: str = "en"
+    """The language of their pages (conf/language)."""
 
 
 def raters(folder: Path) -> dict[str, Rater]:
@@ -53,20 +57,25 @@ def raters(folder: Path) -> dict[str, Rater]:
         raise AgonError(f"{display_path(path)} cannot be read: {error}") from None
 
 
-def admit(folder: Path, names: Sequence[str], games: str, days: int, again: bool = False) -> dict[str, str]:
+def admit(
+    folder: Path, names: Sequence[str], games: str, days: int, again: bool = False, language: str = "en"
+) -> dict[str, str]:
     """Gives each name a key that nobody else has, and keeps who may rate in `folder`/raters.json. Returns name -> key.
+
+    Their pages are in `language`.
 
     `again`: who has a link gets a new one, and the old one is void; answers stay. Raises AgonError.
     """
     accounts, links = raters(folder), dict[str, str]()
     shuffled_games = shuffled(logs(games))
+    say_in(language)  # raises for a faulty file
     until = (datetime.now(UTC) + timedelta(days=days)).date().isoformat()
     for name in names:
         Sheet(shuffled_games, name, folder, STUDIED)
         if name in accounts and not again:
             raise AgonError(f"{name} has a link already: --force makes a new one, and the old one void")
         links[name] = secrets.token_urlsafe(24)
-        accounts[name] = Rater(_hash(links[name]), until, games)
+        accounts[name] = Rater(_hash(links[name]), until, games, language=language)
     _write(folder / "raters.json", msgspec.json.encode(accounts))
     return links
 
@@ -98,8 +107,8 @@ class Question(NamedTuple):
     key: str
     """The name of its entry."""
     label: str
-    options: Sequence[tuple[str, str]]
-    """What is sent, and the key of the keyboard that chooses it."""
+    options: Sequence[tuple[str, str, str]]
+    """What is sent, the key of the keyboard that chooses it, and its words."""
     value: str
     """What has been chosen; empty for nothing."""
 
@@ -128,6 +137,9 @@ class RatersDesk:
             lines.append((name, f"{answered} of {len(sheet.pages)} turns; the link holds until {rater.until}"))
         return lines
 
+    def _say(self, who: str) -> Say:
+        return say_in(raters(self.folder)[who].language)
+
     def _sheet(self, who: str) -> Sheet:
         rater = raters(self.folder)[who]
         if (who, rater.logs) not in self._sheets:
@@ -143,31 +155,35 @@ class RatersDesk:
         open_pages, turn, pages = sheet.open_pages(), query.get("turn", ""), len(sheet.pages)
         first = _first(sheet)
         at = min(first, max(int(turn) - 1, 0)) if turn.isascii() and turn.isdigit() and len(turn) < 10 else first
+        say = self._say(who)
         fields = {"turn_at": at, "pages": pages, "done": pages - len(open_pages), "faults": (), "why_not": ""}
+        fields |= {"say": say, "lang": say.language}
         if at == pages:
-            return fields | {"title": "All turns"}
+            return fields | {"title": say("All turns are answered")}
         page = sheet.pages[at]
         answers, draft = self._saved_entries(sheet, page), self._drafts(who).get(_page_key(page))
         return (
             fields
-            | self._page(sheet, page, answers if draft is None else draft)
+            | self._page(sheet, page, answers if draft is None else draft, say)
             | {"draft": draft is not None, "kept": page not in open_pages}
         )
 
-    def _page(self, sheet: Sheet, page: Page, entries: Mapping[str, str]) -> dict[str, Any]:
+    def _page(self, sheet: Sheet, page: Page, entries: Mapping[str, str], say: Say) -> dict[str, Any]:
         """The fields of the page of one turn, filled in with `entries`."""
         log, matches = page.game.seen, list(dict.fromkeys(other.game.match for other in sheet.pages))
-        turns_html = [Markup(lines_html(turn)) for turn in turns(log)[: page.turn]]
+        turns_html = [Markup(lines_html(turn, say)) for turn in turns(log, say)[: page.turn]]
         return {
-            "title": f"Turn {sheet.pages.index(page) + 1} of {len(sheet.pages)}",
-            "where": f"Match {matches.index(page.game.match) + 1} of {len(matches)}, its turn {page.turn}.",
+            "title": say("Turn {} of {}", sheet.pages.index(page) + 1, len(sheet.pages)),
+            "where": say("Match {} of {}, its turn {}.", matches.index(page.game.match) + 1, len(matches), page.turn),
             "turn": page.turn,
             "before": turns_html[:-1],
             "now": turns_html[-1],
-            "known": outcome_lines(log),
-            "setting": setting(page.game).replace("`", ""),
-            "rubrics": [(dimension.replace("_", " "), rubric(dimension)) for dimension in sheet.dimensions],
-            "players": [(f"Player {seat + 1}", _questions(sheet, seat, entries)) for seat in range(len(log.players))],
+            "known": outcome_lines(log, say),
+            "setting": setting(page.game, say.language).replace("`", ""),
+            "rubrics": [(_name(dimension, say), rubric(dimension, say.language)) for dimension in sheet.dimensions],
+            "players": [
+                (f"Player {seat + 1}", _questions(sheet, seat, entries, say)) for seat in range(len(log.players))
+            ],
             "why": entries.get("why", ""),
             "longest": LONGEST,
         }
@@ -177,23 +193,29 @@ class RatersDesk:
 
         Returns {"to": the parameters of the page to go to}, or the page again with what is wrong. Raises AgonError.
         """
-        sheet = self._sheet(who)
+        sheet, say = self._sheet(who), self._say(who)
         at = form.get("at", "")
         if not (at.isascii() and at.isdigit() and len(at) < 10 and int(at) < min(_first(sheet) + 1, len(sheet.pages))):
-            raise AgonError("this turn is not yet, or not at all, for you to judge: open your link again")
+            raise AgonError(say("this turn is not yet, or not at all, for you to judge: open your link again"))
         page, place = sheet.pages[int(at)], int(at)
-        questions = [question for seat in _seats(page) for question in _questions(sheet, seat, form)]
-        entries = {question.key: question.value for question in questions if question.value in dict(question.options)}
+        questions = [question for seat in _seats(page) for question in _questions(sheet, seat, form, say)]
+        entries = {
+            question.key: question.value
+            for question in questions
+            if question.value in {sent for sent, _, _ in question.options}
+        }
         entries["why"] = form.get("why", "").replace("\r\n", "\n")
         missing, fault = list[tuple[str, str]](), ""
         try:
             if len(entries["why"]) > LONGEST:
-                raise AgonError(f"the reason has {len(entries['why'])} characters; at most {LONGEST} are allowed")
+                raise AgonError(
+                    say("the reason has {} characters; at most {} are allowed", len(entries["why"]), LONGEST)
+                )
             if form.get("go") == "save":
                 unanswered = [
                     (seat, question)
                     for seat in _seats(page)
-                    for question in _questions(sheet, seat, entries)
+                    for question in _questions(sheet, seat, entries, say)
                     if not question.value
                 ]
                 missing = [(question.key, f"Player {seat + 1}: {question.label}") for seat, question in unanswered]
@@ -203,7 +225,7 @@ class RatersDesk:
         except AgonError as error:
             fault = str(error)
         if missing or fault:
-            fields = self.shown(who, {"turn": str(place + 1)}) | self._page(sheet, page, entries)
+            fields = self.shown(who, {"turn": str(place + 1)}) | self._page(sheet, page, entries, say)
             return fields | {"faults": missing, "why_not": fault}
         if form.get("go") != "save":
             return (
@@ -255,23 +277,32 @@ def _seats(page: Page) -> range:
     return range(len(page.game.seen.players))
 
 
-def _questions(sheet: Sheet, seat: int, entries: Mapping[str, str]) -> list[Question]:
+def _name(dimension: str, say: Say) -> str:
+    return say(dimension.replace("_", " "))
+
+
+def _questions(sheet: Sheet, seat: int, entries: Mapping[str, str], say: Say) -> list[Question]:
     """The questions about one player. An entry between the steps stays among the options."""
     questions = []
     for dimension in sheet.dimensions:
         if dimension == THEORY_OF_MIND:
             for order in ORDERS:
                 key = f"{seat}/{dimension}/{order}"
-                questions.append(
-                    Question(key, f"theory of mind, {order} order", [("yes", "y"), ("no", "n")], entries.get(key, ""))
-                )
+                asked = say("theory of mind, {}", say(ORDER[order]))
+                answers = [("yes", "y", say("yes")), ("no", "n", say("no"))]
+                questions.append(Question(key, asked, answers, entries.get(key, "")))
             continue
         key = f"{seat}/{dimension}"
         entry = entries.get(key, "")
         steps = sorted({*(f"{step:g}" for step in TENTHS), *([entry] if _score(entry) is not None else [])}, key=float)
         keys = {f"{step:g}": str(place) if place < 10 else "t" for place, step in enumerate(TENTHS)}
         questions.append(
-            Question(key, dimension.replace("_", " "), [(step, keys.get(step, "")) for step in steps], entry)
+            Question(
+                key,
+                _name(dimension, say),
+                [(step, keys.get(step, ""), say.number(float(step))) for step in steps],
+                entry,
+            )
         )
     return questions
 

@@ -9,11 +9,16 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from agon.games.html import items, join_words, text
-from agon.games.rating.game import VisibleLog
+from agon.games.html import items, text
+from agon.games.rating.game import ORDERS, VisibleLog
+from agon.games.sentences import Say
 
 Names = Mapping[str, str]
 """Player in the log -> its name in words."""
+
+
+ORDER = {order: f"{order} order" for order in ORDERS}
+"""Order of theory of mind -> its words."""
 
 
 class Line(NamedTuple):
@@ -37,52 +42,53 @@ def seats(log: VisibleLog) -> Names:
     return {name: f"Player {seat + 1}" for seat, name in enumerate(log.players)}
 
 
-def turns(log: VisibleLog) -> list[list[Line]]:
+def turns(log: VisibleLog, say: Say) -> list[list[Line]]:
     """The lines of all turns of a log. Hands appear when they change. An act that is repeated at once appears once."""
     names, hands, log_lines = seats(log), dict[str, str](), list[list[Line]]()
     for turn in log.turns:
-        lines = [_line(json.loads(entry), names, hands) for entry in turn]
+        lines = [_line(json.loads(entry), names, hands, say) for entry in turn]
         grouped = [(line, len(list(same))) for line, same in groupby(lines)]
         log_lines.append(
-            [line._replace(did=f"{line.did} ({times} times)") if times > 1 else line for line, times in grouped]
+            [line._replace(did=say("{} ({} times)", line.did, times)) if times > 1 else line for line, times in grouped]
         )
     return log_lines
 
 
-def outcome_lines(log: VisibleLog) -> list[str]:
+def outcome_lines(log: VisibleLog, say: Say) -> list[str]:
     """Sentences on the targets of players and on who won, as far as the log shows them."""
     names = seats(log)
     aims = json.loads(log.targets or "{}")
     won = json.loads(log.result or "{}")
-    lines = [f"{_with_seat_names(player, names)} was to get {format_goods(aim)}." for player, aim in aims.items()]
+    lines = [
+        say("{} was to get {}.", _with_seat_names(player, names), format_goods(aim, say))
+        for player, aim in aims.items()
+    ]
     return lines + [
-        f"{_with_seat_names(player, names)} {'won' if result else 'did not win'}." for player, result in won.items()
+        (say("{} won.", name) if result else say("{} did not win.", name))
+        for name, result in ((_with_seat_names(player, names), result) for player, result in won.items())
     ]
 
 
-def format_goods(hand: Any) -> str:
+def format_goods(hand: Any, say: Say) -> str:
     """Items with their amounts, as 4 TIMES iron ore and 1 TIMES stick."""
     if not isinstance(hand, Mapping):
-        return format_value(hand)
-    return (
-        join_words([f"{format_value(amount)} {TIMES} {format_value(item)}" for item, amount in hand.items()])
-        or "nothing"
-    )
+        return format_value(hand, say)
+    parts = [f"{format_value(amount, say)} {TIMES} {format_value(item, say)}" for item, amount in hand.items()]
+    return say.join(parts) or say("nothing")
 
 
-def format_value(json_value: Any) -> str:
+def format_value(json_value: Any, say: Say) -> str:
     """A JSON value in words. A text that could be mistaken for something else is quoted."""
     if isinstance(json_value, Mapping):
-        return (
-            ", ".join(f"{format_value(name)}: {format_value(part)}" for name, part in json_value.items()) or "nothing"
-        )
+        parts = [f"{format_value(name, say)}: {format_value(part, say)}" for name, part in json_value.items()]
+        return ", ".join(parts) or say("nothing")
     if isinstance(json_value, list):
-        return ", ".join(map(format_value, json_value)) or "nothing"
+        return ", ".join(format_value(part, say) for part in json_value) or say("nothing")
     if isinstance(json_value, str):
         plain = re.fullmatch(r"[\w/ '-]{1,40}", json_value)
         return json_value.replace("_", " ") if plain else f"“{json_value}”"
     return (
-        {True: "yes", False: "no", None: "nothing"}[json_value]
+        {True: say("yes"), False: say("no"), None: say("nothing")}[json_value]
         if isinstance(json_value, bool | None)
         else str(json_value)
     )
@@ -94,7 +100,7 @@ def _with_seat_names(words: Any, names: Names) -> str:
     return re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", lambda match: names[match[0]], str(words))
 
 
-def _line(entry: Mapping[str, Any], names: Names, hands_before: dict[str, str]) -> Line:
+def _line(entry: Mapping[str, Any], names: Names, hands_before: dict[str, str], say: Say) -> Line:
     """An entry of a log in words. Unknown fields are named. `hands_before` (player -> hand in words) is updated."""
     fields = json.loads(
         _with_seat_names(json.dumps(entry, ensure_ascii=False), {json.dumps(a)[1:-1]: b for a, b in names.items()})
@@ -109,18 +115,18 @@ def _line(entry: Mapping[str, Any], names: Names, hands_before: dict[str, str]) 
     hands = dict(hands) if isinstance(hands, dict) else {"all": hands}
     if "hand" in fields:
         hands[who] = fields.pop("hand")
-    now = {name: format_goods(hand) for name, hand in hands.items()}
+    now = {name: format_goods(hand, say) for name, hand in hands.items()}
     new = tuple((name, hand) for name, hand in now.items() if not who or hands_before.get(name) != hand)
     hands_before.update(now)
-    act = _describe_call(call, phase) or ("" if thought or fields or not who else "does nothing")
-    more = "; ".join(f"{format_value(name)}: {format_value(hand)}" for name, hand in fields.items())
-    came = [f"This is refused: {format_value(says or refused)}."] if refused else []
-    came += [f"It is taken as {format_value(effect)}."] if effect else []
-    came += [f"The table does so for the player: {format_value(default)}."] if default else []
+    act = _describe_call(call, phase, say) or ("" if thought or fields or not who else say("does nothing"))
+    more = "; ".join(f"{format_value(name, say)}: {format_value(hand, say)}" for name, hand in fields.items())
+    came = [say("This is refused: {}.", format_value(says or refused, say))] if refused else []
+    came += [say("It is taken as {}.", format_value(effect, say))] if effect else []
+    came += [say("The table does so for the player: {}.", format_value(default, say))] if default else []
     message = str(call.get("message") or "") if call.get("tool") in SPEAKING else ""
     if not who and not fields:
-        act = "At the start of the turn:"
-    deeds = "; ".join(filter(None, (f"tries: {act}" if refused and call else act, more)))
+        act = say("At the start of the turn:")
+    deeds = "; ".join(filter(None, (say("tries: {}", act) if refused and call else act, more)))
     return Line(who, deeds, message, thought, " ".join(came), new)
 
 
@@ -128,48 +134,51 @@ TIMES = "\u00d7"
 SPEAKING = ("submit_proposal", "decide")
 
 
-def _describe_call(call: Mapping[str, Any], phase: str) -> str:
+def _describe_call(call: Mapping[str, Any], phase: str, say: Say) -> str:
     """A call in words, as a verb with its objects."""
     match call:
         case {"tool": "submit_proposal"}:
-            whom = format_value(call.get("partner"))
-            return f"offers {whom}: {format_goods(call.get('offer'))}, for {format_goods(call.get('request'))}"
+            whom, offer = format_value(call.get("partner"), say), format_goods(call.get("offer"), say)
+            return say("offers {}: {}, for {}", whom, offer, format_goods(call.get("request"), say))
         case {"tool": "decide"}:
             word = str(call.get("decision", "")).strip().lower()
-            return {"accept": "accepts the offer", "reject": "rejects the offer"}.get(
-                word
-            ) or f"decides {format_value(word)}"
+            known = {"accept": say("accepts the offer"), "reject": say("rejects the offer")}
+            return known.get(word) or say("decides {}", format_value(word, say))
         case {"tool": "craft_done"}:
-            return "is done with crafting"
+            return say("is done with crafting")
         case {"tool": "craft_apply" | "craft_check" as tool, "recipe": recipe}:
-            times = f", {format_value(call['times'])} times" if "times" in call else ""
-            return f"{'makes' if tool == 'craft_apply' else 'checks'} recipe {format_value(recipe)}{times}"
+            act = say("makes recipe {}") if tool == "craft_apply" else say("checks recipe {}")
+            act = act.replace("{}", format_value(recipe, say))
+            return say("{}, {} times", act, format_value(call["times"], say)) if "times" in call else act
         case {"tool": "craft_apply" | "craft_check" as tool}:
-            what = f"{format_goods(call.get('outputs'))} out of {format_goods(call.get('inputs'))}"
-            return f"makes {what}" if tool == "craft_apply" else f"asks whether one can make {what}"
+            goods = format_goods(call.get("outputs"), say), format_goods(call.get("inputs"), say)
+            if tool == "craft_apply":
+                return say("makes {} out of {}", *goods)
+            return say("asks whether one can make {} out of {}", *goods)
         case {"tool": "item_info"}:
-            return f"looks up {format_value(call.get('name'))}"
+            return say("looks up {}", format_value(call.get("name"), say))
         case {"tool": "possible_recipes_from_hand"}:
-            return "asks what its hand can make"
+            return say("asks what its hand can make")
         case {"tool": "history"}:
-            return "looks back at what was proposed"
-    rest = "; ".join(f"{format_value(name)}: {format_value(argument)}" for name, argument in call.items())
-    return f"in {format_value(phase)}: {rest}" if rest and phase else rest
+            return say("looks back at what was proposed")
+    rest = "; ".join(f"{format_value(name, say)}: {format_value(argument, say)}" for name, argument in call.items())
+    return say("in {}: {}", format_value(phase, say), rest) if rest and phase else rest
 
 
-def lines_html(lines: Sequence[Line]) -> str:
+def lines_html(lines: Sequence[Line], say: Say) -> str:
     """Lines as HTML. Messages and thoughts of players stand apart, in quotes."""
-    return items(map(_line_html, lines))
+    return items(_line_html(line, say) for line in lines)
 
 
-def _line_html(line: Line) -> str:
-    quotations = {"writes": line.said, "thinks": line.thought}
+def _line_html(line: Line, say: Say) -> str:
+    quotations = {say("writes"): line.said, say("thinks"): line.thought}
     quotes = "".join(
         f'<blockquote><span class="soft">{how}:</span> “{text(quotation)}”</blockquote>'
         for how, quotation in quotations.items()
         if quotation
     )
     came = f' <span class="bad">{text(line.came)}</span>' if line.came else ""
-    hands = items(f"{text(who)} {'now ' if line.who else ''}holds {text(what)}." for who, what in line.hands)
+    holds = [(text(who), text(what)) for who, what in line.hands]
+    hands = items(say("{} now holds {}.", *hand) if line.who else say("{} holds {}.", *hand) for hand in holds)
     head = f"<strong>{text(line.who)}</strong> " if line.who else ""
     return f"{head}{text(line.did)}{'.' if line.who and line.did else ''}{came}{quotes}{hands}"

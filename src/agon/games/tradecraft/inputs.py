@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from agon.games.base import Event
-from agon.games.html import count, items, join_words, label, text
+from agon.games.html import items, label, text
 from agon.games.inputs import (
     UNCHOSEN,
     Button,
@@ -21,6 +21,7 @@ from agon.games.inputs import (
     with_unchosen,
 )
 from agon.games.pages import Scene
+from agon.games.sentences import ENGLISH, Say
 from agon.games.spaces import Text
 from agon.games.tradecraft.amounts import Amount, Hand, amount_of, floor_hand, hand_to_json, minus, plus, whole
 from agon.games.tradecraft.calls import Call
@@ -30,19 +31,29 @@ from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
 
 NONE = ("", "0")
 """Entries that mean no piece of an item."""
+THIS_TRADE, NO_TRADE = "Send this proposal", "Propose nothing"
+"""The buttons of a proposal."""
+FAULTS = {
+    "wrong amounts": "These amounts do not make it: see above what it takes.",
+    "no such recipe": "This cannot be made of these items.",
+    "not in the hand": "Your hand does not have that much.",
+    "bad amounts": "One of the amounts is no number.",
+    "beyond the rules": "This cannot be made now.",
+}
+"""Why a craft is refused -> a sentence for pages in other languages; in English the refusal has its own words."""
 MEMBERS = 4
 """The number of items that explain a tag."""
 
 
 def proposal(scene: Scene, entered: Entered) -> list[Thing]:
     """The form of a proposal: partner, offer, request and message."""
-    facts, now = scene.view.rules, table_view(scene.view)
+    facts, now, say = scene.view.rules, table_view(scene.view), scene.say
     others = [player for seat, player in enumerate(facts.players) if seat != scene.own]
     partner = entered.get("partner", others[0])
-    gives = _amounts("give", now.hand, "you have", entered)
-    gets = _amounts(f"get/{partner}", now.hands.get(partner, {}), "they have", entered)
-    prompt = "Message, which only your partner reads; may be empty"
-    message = text_fields(Text(facts.length), "message", prompt, entered, optional=True)
+    gives = _amounts("give", now.hand, "you have {}", entered, say)
+    gets = _amounts(f"get/{partner}", now.hands.get(partner, {}), "they have {}", entered, say)
+    prompt = say("Message, which only your partner reads; may be empty")
+    message = text_fields(Text(facts.length), "message", prompt, entered, say, optional=True)
 
     def call(offer: Mapping[str, int], request: Mapping[str, int]) -> list[Any]:
         sides = {"offer": offer, "request": request}
@@ -51,9 +62,8 @@ def proposal(scene: Scene, entered: Entered) -> list[Thing]:
     def send() -> list[Any]:
         offer, request = gives.read(), gets.read()
         if not offer and not request:
-            raise InvalidEntry(
-                "Nothing is given and nothing is asked for. To do without a trade, press “Propose nothing”."
-            )
+            why = say("Nothing is given and nothing is asked for.")
+            raise InvalidEntry(f"{why} {say('To do without a trade, press “{}”.', say(NO_TRADE))}")
         return call(offer, request)
 
     def send_nothing() -> list[Any]:
@@ -61,28 +71,33 @@ def proposal(scene: Scene, entered: Entered) -> list[Thing]:
             str(value or "").strip() for key, value in entered.items() if key.startswith(("give/", f"get/{partner}/"))
         ]
         if any(value not in NONE for value in typed):
-            raise InvalidEntry("You have entered items. Clear them first, or press “Send this proposal”.")
+            raise InvalidEntry(say("You have entered items. Clear them first, or press “{}”.", say(THIS_TRADE)))
         return call({}, {})
 
     try:
-        summary = f"You give {goods(gives.read())}. You get {goods(gets.read())} from {text(partner)}."
+        got = goods(gets.read(), say), text(partner)
+        summary = f"{say('You give {}.', goods(gives.read(), say))} {say('You get {} from {}.', *got)}"
     except InvalidEntry as error:
         summary = text(error)
     return [
-        ListField(key="partner", label="Trade with", value=others[0], options=options(others)),
-        "<h3>You give</h3>" + ("" if gives.things else "<p>You have nothing to give.</p>"),
+        ListField(key="partner", label=say("Trade with"), value=others[0], options=options(others)),
+        f"<h3>{say('You give')}</h3>" + ("" if gives.things else f"<p>{say('You have nothing to give.')}</p>"),
         Group(gives.things),
-        f"<h3>You get from {text(partner)}</h3>" + ("" if gets.things else "<p>That player has nothing to give.</p>"),
+        f"<h3>{say('You get from {}', text(partner))}</h3>"
+        + ("" if gets.things else f"<p>{say('That player has nothing to give.')}</p>"),
         Group(gets.things),
         *message.things,
         f'<div class="card" role="status"><p>{summary}</p></div>',
-        Button("Send this proposal", send),
-        Button("Propose nothing", send_nothing, main=False),
+        Button(say(THIS_TRADE), send),
+        Button(say(NO_TRADE), send_nothing, main=False),
     ]
 
 
-def _amounts(key: str, hand: Mapping[str, Any], whose: str, entered: Entered) -> FieldSet:
-    """A field for each item of a hand. Items whose field is empty or 0 are not in the amounts that `read` returns."""
+def _amounts(key: str, hand: Mapping[str, Any], whose: str, entered: Entered, say: Say) -> FieldSet:
+    """A field for each item of a hand; `whose` says who has {} of it.
+
+    Items whose field is empty or 0 are not in the amounts that `read` returns.
+    """
     stock = {item: int(amount) for item, amount in sorted(hand.items()) if amount >= 1}
 
     def read() -> dict[str, int]:
@@ -96,14 +111,16 @@ def _amounts(key: str, hand: Mapping[str, Any], whose: str, entered: Entered) ->
             except ValueError:
                 amount = 0
             if not isinstance(amount, int) or not amount > 0:
-                raise InvalidEntry(f"{label(item_name(item), 40)}: “{label(typed, 40)}” is no whole number.")
+                named = label(item_name(item), 40), label(typed, 40)
+                raise InvalidEntry(say("{}: “{}” is no whole number.", *named))
             if amount > most:
-                raise InvalidEntry(f"{label(item_name(item), 40)}: {whose} {most}, not {amount}.")
+                has = say(whose, most)
+                raise InvalidEntry(say("{}: {}, not {}.", label(item_name(item), 40), has, amount))
             amounts[item] = amount
         return amounts
 
     lines = [
-        LineField(key=f"{key}/{item}", label=f"{label(item_name(item), 40)} ({whose} {most})", keys="numeric")
+        LineField(key=f"{key}/{item}", label=f"{label(item_name(item), 40)} ({say(whose, most)})", keys="numeric")
         for item, most in stock.items()
     ]
     return FieldSet(tuple(lines), read)
@@ -111,29 +128,33 @@ def _amounts(key: str, hand: Mapping[str, Any], whose: str, entered: Entered) ->
 
 def decision(scene: Scene, entered: Entered) -> list[Thing]:
     """The form of a decision: the proposal in words, a reply and two buttons."""
-    prompt = "Reply, which only the proposer reads; may be empty"
-    message = text_fields(Text(scene.view.rules.length), "message", prompt, entered, optional=True)
+    say = scene.say
+    prompt = say("Reply, which only the proposer reads; may be empty")
+    message = text_fields(Text(scene.view.rules.length), "message", prompt, entered, say, optional=True)
 
     def decide(word: str) -> list[Any]:
         return [Call(tool="decide", decision=word, message=message.read())]
 
     buttons = [
         Button(name, partial(decide, word), main=word == "accept")
-        for name, word in (("Accept", "accept"), ("Reject", "reject"))
+        for name, word in ((say("Accept"), "accept"), (say("Reject"), "reject"))
     ]
-    return [_proposal_html(table_view(scene.view).proposal), *message.things, *buttons]
+    return [_proposal_html(table_view(scene.view).proposal, say), *message.things, *buttons]
 
 
-def _proposal_html(trade: Mapping[str, Any] | None) -> str:
+def _proposal_html(trade: Mapping[str, Any] | None, say: Say) -> str:
     """The proposal in the words of the player who decides."""
     if trade is None:
-        return "<p>There is no proposal.</p>"
-    who = text(trade["proposer"])
+        return f"<p>{say('There is no proposal.')}</p>"
+    who, words = text(trade["proposer"]), trade["message"]
     if trade["default"]:
-        return f'<div class="card"><p>{who} made no proposal; accepting or rejecting changes nothing.</p></div>'
-    message = f"{who} says: “{text(trade['message'])}”" if trade["message"] else f"{who} says nothing to it."
-    terms = f"you get <strong>{goods(trade['offer'])}</strong>, you give <strong>{goods(trade['request'])}</strong>"
-    return f'<div class="card"><p>{who} proposes: {terms}.</p><p>{message}</p></div>'
+        none = say("{} made no proposal; accepting or rejecting changes nothing.", who)
+        return f'<div class="card"><p>{none}</p></div>'
+    message = say("{} says: “{}”", who, text(words)) if words else say("{} says nothing to it.", who)
+    get, give = (f"<strong>{goods(trade[side], say)}</strong>" for side in ("offer", "request"))
+    return (
+        f'<div class="card"><p>{say("{} proposes: you get {}, you give {}.", who, get, give)}</p><p>{message}</p></div>'
+    )
 
 
 def calls_made(past: Sequence[Event]) -> int:
@@ -151,7 +172,7 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
 
     `entered["todo"]` is the list of crafts: pairs of a call and the hand after it.
     """
-    view, todo = scene.view, tuple(entered.get("todo", ()))
+    view, todo, say = scene.view, tuple(entered.get("todo", ())), scene.say
     rules: Ruleset = view.rules.ruleset
     hand: Hand = todo[-1][1] if todo else table_view(view).hand
     room = view.rules.calls - calls_made(view.past) - 1
@@ -165,16 +186,17 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
 
     def add() -> Mapping[str, Any]:
         if recipe is None:
-            raise InvalidEntry("Choose what to make first.")
+            raise InvalidEntry(say("Choose what to make first."))
         if not times:
-            raise InvalidEntry(f"How many times: “{label(typed, 40)}” is no whole number of 1 or more.")
+            raise InvalidEntry(say("How many times: “{}” is no whole number of 1 or more.", label(typed, 40)))
         call: dict[str, Any] = {"recipe": recipe.id, "times": times}
         if inputs:
             entries = {item: str(entered.get(line.key, line.value) or "").strip() for item, line in inputs.items()}
             call["inputs"] = {item: amount for item, amount in entries.items() if amount not in NONE}
         craft = find_craft(rules, hand, call)
         if isinstance(craft, Refusal):
-            raise InvalidEntry(f"{craft.text[:1].upper()}{craft.text[1:]}.")
+            why = say(FAULTS.get(craft.fault, craft.text))
+            raise InvalidEntry(why if say is not ENGLISH else f"{craft.text[:1].upper()}{craft.text[1:]}.")
         call = Call(tool="craft_apply", inputs=hand_to_json(craft.inputs), outputs=hand_to_json(craft.outputs))
         return {**entered, "todo": (*todo, (call, plus(minus(hand, craft.inputs), craft.outputs)))}
 
@@ -186,46 +208,47 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
 
     choices = dict(
         zip(
-            options([_label(possible_recipe) for possible_recipe in possible]),
+            options([_label(possible_recipe, say) for possible_recipe in possible]),
             [possible_recipe.id for possible_recipe in possible],
             strict=True,
         )
     )
     fields: list[Thing] = [
-        ListField(key="recipe", label="What to make", value=UNCHOSEN, options=with_unchosen(choices)),
-        LineField(key="times", label="How many times", value="1", press="add", keys="numeric"),
-        "" if recipe is None else _needs_html(rules, recipe, times or 1, bool(inputs)),
+        ListField(key="recipe", label=say("What to make"), value=UNCHOSEN, options=with_unchosen(choices, say)),
+        LineField(key="times", label=say("How many times"), value="1", press="add", keys="numeric"),
+        "" if recipe is None else _needs_html(rules, recipe, times or 1, bool(inputs), say),
         Group(tuple(inputs.values())),
-        Button("Add to the list", add, main=False, key="add"),
+        Button(say("Add to the list"), add, main=False, key="add"),
     ]
-    taken_off: list[Thing] = [Button("Take the last one off the list", undo, main=False)]
-    end = "Craft these and finish the turn" if todo else "Finish without crafting"
+    taken_off: list[Thing] = [Button(say("Take the last one off the list"), undo, main=False, key="undo")]
+    end = say("Craft these and finish the turn") if todo else say("Finish without crafting")
     return [
         *(fields if possible else []),
-        _list(todo, hand, bool(possible), len(todo) >= room),
+        _list(todo, hand, bool(possible), len(todo) >= room, say),
         *(taken_off if todo else []),
         Button(end, finish, key="finish"),
     ]
 
 
-def _list(todo: Sequence[tuple[Call, Hand]], hand: Hand, more: bool, full: bool) -> str:
+def _list(todo: Sequence[tuple[Call, Hand]], hand: Hand, more: bool, full: bool, say: Say) -> str:
     """The list of crafts and the hand after them, as HTML."""
-    lines = [f"{goods(call['outputs'])} out of {goods(call['inputs'])}" for call, _ in todo]
-    none = "" if more else "<p>There is nothing more that your hand can make.</p>"
+    lines = [say("{} out of {}", goods(call["outputs"], say), goods(call["inputs"], say)) for call, _ in todo]
+    none = "" if more else f"<p>{say('There is nothing more that your hand can make.')}</p>"
     if full:
-        none = "<p>The list is full: no more steps are allowed in this turn.</p>"
-    head = f"<h3>To do: {count(len(todo), 'craft') if todo else 'nothing yet'}</h3>"
-    after = f"<p>Your hand {'after these' if lines else 'now'}: {goods(hand_to_json(hand))}.</p>"
-    fractions = minus(hand, floor_hand(hand))
-    broken = f"<p>Finishing loses broken pieces: {goods(hand_to_json(fractions))}.</p>" if fractions else ""
-    return f"{none}{head}{items(lines, 'ol')}{after}{broken}"
+        none = f"<p>{say('The list is full: no more steps are allowed in this turn.')}</p>"
+    head = say("To do: {}", say.count(len(todo), "craft") if todo else say("nothing yet"))
+    held, fractions = goods(hand_to_json(hand), say), minus(hand, floor_hand(hand))
+    after = say("Your hand after these: {}.", held) if lines else say("Your hand now: {}.", held)
+    lost = say("Finishing loses broken pieces: {}.", goods(hand_to_json(fractions), say)) if fractions else ""
+    return f"{none}<h3>{head}</h3>{items(lines, 'ol')}<p>{after}</p>{f'<p>{lost}</p>' if lost else ''}"
 
 
-def _needs_html(rules: Ruleset, recipe: Recipe, times: int, choice: bool) -> str:
+def _needs_html(rules: Ruleset, recipe: Recipe, times: int, choice: bool, say: Say) -> str:
     """The ingredients and the product of a recipe, as HTML."""
-    line = f"<p>Takes {text(inputs_text(rules, recipe, times))}; makes {recipe.number * times} {text(item_name(recipe.makes))}.</p>"
-    how = "Say how much of each goes in (amounts may be fractions such as 1/8 for fuel):"
-    return line + (f"<p>There is a choice. {how}</p>" if choice else "")
+    takes, makes = text(inputs_text(rules, recipe, times, say)), text(item_name(recipe.makes))
+    line = f"<p>{say('Takes {}; makes {} {}.', takes, recipe.number * times, makes)}</p>"
+    how = say("There is a choice. Say how much of each goes in (amounts may be fractions such as 1/8 for fuel):")
+    return line + (f"<p>{how}</p>" if choice else "")
 
 
 def _times(typed: str) -> int:
@@ -249,7 +272,7 @@ def _inputs(scene: Scene, recipe: Recipe, times: int, hand: Hand, key: str, ente
     return {
         item: LineField(
             key=f"{key}/{recipe.id}/{times}/{item}",
-            label=f"{label(item_name(item), 40)} (you have {amount})",
+            label=f"{label(item_name(item), 40)} ({scene.say('you have {}', str(amount))})",
             value=str(suggestion.get(item, "")),
         )
         for item, amount in sorted(hand.items())
@@ -262,15 +285,14 @@ def _distinct(recipes: Sequence[Recipe]) -> list[Recipe]:
     return list({recipe._replace(id="", station=""): recipe for recipe in reversed(recipes)}.values())[::-1]
 
 
-def _label(recipe: Recipe) -> str:
+def _label(recipe: Recipe, say: Say) -> str:
     """A recipe in one short line."""
     parts = [
-        f"{number} {'any ' + item_name(need[1:]) if need.startswith('#') else item_name(need)}"
+        f"{number} {say('any {}', item_name(need[1:])) if need.startswith('#') else item_name(need)}"
         for need, number in recipe.needs
     ]
-    return (
-        f"{recipe.number} {item_name(recipe.makes)} from {' + '.join([*parts, *(['fuel'] if recipe.fuelled else [])])}"
-    )
+    made, fuel = f"{recipe.number} {item_name(recipe.makes)}", [say("fuel")] if recipe.fuelled else []
+    return say("{} from {}", made, " + ".join([*parts, *fuel]))
 
 
 def suggest_inputs(rules: Ruleset, recipe: Recipe, times: int, hand: Hand) -> dict[str, Amount]:
@@ -310,19 +332,23 @@ def item_html(item: str) -> str:
     return f'<span class="item">{icon(item)}{text(item_name(item))}</span>'
 
 
-def goods(hand: Mapping[str, Any]) -> str:
+def goods(hand: Mapping[str, Any], say: Say) -> str:
     """A hand as HTML: `2 oak log and 1 iron`, with pictures, or `nothing`."""
-    return join_words([f"{text(amount)} {item_html(item)}" for item, amount in hand.items()]) or "nothing"
+    return say.join([f"{text(amount)} {item_html(item)}" for item, amount in hand.items()]) or say("nothing")
 
 
-def inputs_text(ruleset: Ruleset, recipe: Recipe, times: int = 1) -> str:
+def goods_text(hand: Mapping[str, Any], say: Say) -> str:
+    """A hand as plain text: `2 oak log and 1 iron`, or `nothing`."""
+    return say.join([f"{amount} {item_name(item)}" for item, amount in hand.items()]) or say("nothing")
+
+
+def inputs_text(ruleset: Ruleset, recipe: Recipe, times: int, say: Say) -> str:
     """The ingredients of some operations in words. A tag names only its first few items."""
     parts = []
     for need, number in recipe.needs:
         members = ruleset.members(need)
-        more = [f"{len(members) - MEMBERS} more"] if len(members) > MEMBERS + 1 else []
-        few = join_words([*map(item_name, members[: MEMBERS if more else None]), *more], "and" if more else "or")
-        parts.append(
-            f"{number * times} {f'any of {item_name(need[1:])} ({few})' if need.startswith('#') else item_name(need)}"
-        )
-    return " + ".join([*parts, *([f"fuel for {count(times, 'smelt')}"] if recipe.fuelled else [])])
+        more = [say("{} more", len(members) - MEMBERS)] if len(members) > MEMBERS + 1 else []
+        few = say.join([*map(item_name, members[: MEMBERS if more else None]), *more], "and" if more else "or")
+        kind = say("any of {} ({})", item_name(need[1:]), few) if need.startswith("#") else item_name(need)
+        parts.append(f"{number * times} {kind}")
+    return " + ".join([*parts, *([say("fuel for {}", say.count(times, "smelt"))] if recipe.fuelled else [])])

@@ -9,12 +9,22 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from agon.games.base import Event, Observation
-from agon.games.html import count, items, join_words, table, text
+from agon.games.html import items, table, text
 from agon.games.inputs import Button, Entered, Group, LineField, Thing
 from agon.games.pages import FamilyPage, Parts, Scene
+from agon.games.sentences import ENGLISH, Say
 from agon.games.tradecraft.amounts import amount_of, covers, floor_hand, format_hand, hand_from_json, shortage
 from agon.games.tradecraft.game import Facts, history, item_info, table_view
-from agon.games.tradecraft.inputs import decision, goods, inputs_text, item_html, item_name, proposal, workshop
+from agon.games.tradecraft.inputs import (
+    decision,
+    goods,
+    goods_text,
+    inputs_text,
+    item_html,
+    item_name,
+    proposal,
+    workshop,
+)
 from agon.games.tradecraft.planner.search import Impossible, Plan, plan
 from agon.games.tradecraft.planner.trading import union
 from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
@@ -23,6 +33,7 @@ from agon.games.tradecraft.story import read
 SHOWN = 30
 """The number of proposals, and of ways to make an item, on the page."""
 ASKED = {"propose": "Propose a trade", "decide": "Accept this trade?", "craft": "Craft, then finish your turn"}
+DECIDED = {"accept": "you accept", "reject": "you reject"}
 FORMS = {"propose": proposal, "decide": decision, "craft": workshop}
 """Phase -> its form."""
 
@@ -72,36 +83,38 @@ class TradeCraftPage(FamilyPage):
             "log": _log(scene),
         }
 
-    def latest(self, event: Event, names: Sequence[str]) -> str:
+    def latest(self, event: Event, names: Sequence[str], say: Say) -> str:
         """A proposal or a decision; the log has the terms."""
         if event.seat is None or event.phase not in ("proposal", "decision"):
             return ""
-        return f"{names[event.seat]}: {event.value.get('decision', 'a proposal')}"
+        return f"{names[event.seat]}: {say(event.value.get('decision', 'a proposal'))}"
 
-    def question(self, view: Observation) -> str:
+    def question(self, view: Observation, say: Say) -> str:
         """By phase."""
-        return ASKED[view.phase]
+        return say(ASKED[view.phase])
 
-    def told(self, view: Observation, action: Any) -> str:
+    def told(self, view: Observation, action: Any, say: Say) -> str:
         """A call in words."""
         match dict(action):
             case {"tool": "submit_proposal", "offer": offer, "request": request, "partner": partner}:
-                return f"you offer {partner} {format_hand(offer)} for {format_hand(request)}"
+                return say("you offer {} {} for {}", partner, goods_text(offer, say), goods_text(request, say))
             case {"tool": "decide", "decision": decision}:
-                return f"you {decision}"
+                return say(DECIDED[decision])
             case {"tool": "craft_done"}:
-                return "you finish crafting"
+                return say("you finish crafting")
             case {"tool": "craft_apply", "outputs": outputs}:
-                return f"you craft {format_hand(outputs)}"
-        return "you look something up"
+                return say("you craft {}", goods_text(outputs, say))
+        return say("you look something up")
 
     def closing(self, scene: Scene, game: Any, state: Any) -> str:
         """The target of every player, and whether it was held at the end."""
-        lines = []
+        lines, say = [], scene.say
         for seat in scene.order:
-            who, won = scene.who(seat), seat in state.winners
-            end = "<strong>and held it: a win, 1 point</strong>" if won else "and did not hold it at the end: no point"
-            lines.append(f"{who} wanted {goods(game.targets[seat])}, {end}.")
+            wanted = scene.who(seat), goods(game.targets[seat], say)
+            if seat in state.winners:
+                lines.append(f"<strong>{say('{} wanted {}, and held it: a win, 1 point.', *wanted)}</strong>")
+            else:
+                lines.append(say("{} wanted {}, and did not hold it at the end: no point.", *wanted))
         return items(lines)
 
     def form(self, scene: Scene, entered: Entered) -> Sequence[Thing]:
@@ -112,15 +125,15 @@ class TradeCraftPage(FamilyPage):
         """A box in which a player can look up any item of the rules, and a button for each item on the table."""
         if not scene.given("look up"):
             return ()
-        facts, name = scene.view.rules, str(entered.get("item") or "").strip()
-        answer = f'<div role="status">{about_item(facts, name)}</div>' if name else ""
+        facts, name, say = scene.view.rules, str(entered.get("item") or "").strip(), scene.say
+        answer = f'<div role="status">{about_item(facts, name, say)}</div>' if name else ""
         on_table = sorted({*_target(scene), *(item for hand in _hands_in_view(scene).values() for item in hand)})
         names = [item_name(item) for item in sorted(facts.reachable)]
         return (
-            LineField(key="item", label="Look up an item", press="look up", suggestions=names),
-            Button("Look it up", lambda: dict(entered), main=False, key="look up"),
+            LineField(key="item", label=say("Look up an item"), press="look up", suggestions=names),
+            Button(say("Look it up"), lambda: dict(entered), main=False, key="look up"),
             answer,
-            "<p>Or one that is on the table or that you need:</p>",
+            f"<p>{say('Or one that is on the table or that you need:')}</p>",
             Group([Button(item_name(item), partial(dict, item=item), main=False) for item in on_table], "chips"),
         )
 
@@ -166,69 +179,70 @@ def _target(scene: Scene) -> Mapping[str, Any]:
 def _turn(scene: Scene, facts: Facts) -> str:
     """The number of the turn, its proposer, and its phase, as HTML."""
     turn = next((event.value for event in reversed(scene.view.past) if event.phase == "turn"), None)
+    say = scene.say
     if turn is None:
-        return "<h2>Not begun</h2>"
+        return f"<h2>{say('Not begun')}</h2>"
     now = ' aria-current="step"'
-    steps = "".join(f"<li{now if phase == scene.view.phase else ''}>{name}</li>" for phase, name in PHASES.items())
-    whose = f"<p>Proposer of this turn: {scene.called(turn['proposer'])}.</p>"
-    return f'<h2>Turn {turn["turn"]} of at most {facts.turns}</h2>{whose}<ol class="steps">{steps}</ol>'
+    steps = "".join(f"<li{now if phase == scene.view.phase else ''}>{say(name)}</li>" for phase, name in PHASES.items())
+    whose = f"<p>{say('Proposer of this turn: {}.', scene.called(turn['proposer']))}</p>"
+    title = say("Turn {} of at most {}", turn["turn"], facts.turns)
+    return f'<h2>{title}</h2>{whose}<ol class="steps">{steps}</ol>'
 
 
 def _target_card(scene: Scene, hands: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
+    say = scene.say
     if scene.watched:
-        return "<p>You watch: targets, messages and what was proposed stay hidden from you.</p>"
+        return f"<p>{say('You watch: targets, messages and what was proposed stay hidden from you.')}</p>"
     hand = hands.get(scene.players[scene.own], {})
     missing = shortage(hand, target)
-    state = f"Still missing: {goods(missing)}." if missing else "You hold it."
-    aim = f'Your target, known to you alone: <span class="big">{goods(target)}</span>'
+    state = say("Still missing: {}.", goods(missing, say)) if missing else say("You hold it.")
+    aim = say("Your target, known to you alone: {}", f'<span class="big">{goods(target, say)}</span>')
     return f'<div class="card"><p>{aim}</p><p>{state}</p></div>'
 
 
 def _hands(scene: Scene, hands: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
     """A row per item that anybody holds."""
-    seats = [seat for seat in scene.order if scene.players[seat] in hands]
-    rows = []
+    seats, say = [seat for seat in scene.order if scene.players[seat] in hands], scene.say
+    rows, none = [], f'<span class="soft">{say("none")}</span>'
     for item in sorted({item for hand in hands.values() for item in hand}):
-        name = f"{item_html(item)} <small>(your target)</small>" if item in target else item_html(item)
+        name = f"{item_html(item)} <small>({say('your target')})</small>" if item in target else item_html(item)
         amounts = [hands[scene.players[seat]].get(item) for seat in seats]
-        rows.append(
-            [name, *('<span class="soft">none</span>' if amount is None else text(amount) for amount in amounts)]
-        )
-    return table("Who holds what", ["Item", *(scene.who(seat) for seat in seats)], rows, True)
+        rows.append([name, *(none if amount is None else text(amount) for amount in amounts)])
+    return table(say("Who holds what"), [say("Item"), *(scene.who(seat) for seat in seats)], rows, True)
 
 
 def _way(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
     """The shortest way to the target, alone or with what others hold; amounts and alternatives are exact (the planner's)."""
     if not target or not hands:
         return ""
-    hand = hands[scene.players[scene.own]]
+    hand, say = hands[scene.players[scene.own]], scene.say
     if covers(hand, target):
         return ""
-    answer, heading = plan(ruleset, hand, target, NODES), "Your own hand is enough. One way, the shortest:"
+    answer, heading = plan(ruleset, hand, target, NODES), say("Your own hand is enough. One way, the shortest:")
     gives: list[str] = []
     if not isinstance(answer, Plan):
         others = [floor_hand(held) for player, held in hands.items() if player != scene.players[scene.own]]
         answer = plan(ruleset, union([hand, *others]), target, NODES)
-        heading = "Your own hand is not enough. One way, the shortest, if others give you what it takes:"
+        heading = say("Your own hand is not enough. One way, the shortest, if others give you what it takes:")
         if isinstance(answer, Plan):
             gives = [
-                f"get {ceil(amount)} {item_html(item)}{_from(scene, hands, item)}"
+                say("get {} {}", ceil(amount), item_html(item)) + _from(scene, hands, item)
                 for item, amount in shortage(hand, answer.uses).items()
             ]
     if isinstance(answer, Plan):
-        crafts = [f"craft {goods(step.outputs)} out of {goods(step.inputs)}" for step in answer.steps]
+        crafts = [say("craft {} out of {}", goods(step.outputs, say), goods(step.inputs, say)) for step in answer.steps]
         body = f"<p>{heading}</p>{items([*gives, *crafts], 'ol')}"
     elif isinstance(answer, Impossible):
-        body = "<p>With what all hold now it cannot be made, whatever is traded.</p>"
+        body = f"<p>{say('With what all hold now it cannot be made, whatever is traded.')}</p>"
     else:
-        body = "<p>Whether it can be made with what all hold now was not found out.</p>"
-    return f"<h3>How to make your target</h3>{body}"
+        body = f"<p>{say('Whether it can be made with what all hold now was not found out.')}</p>"
+    return f"<h3>{say('How to make your target')}</h3>{body}"
 
 
 def _from(scene: Scene, hands: Mapping[str, Mapping[str, Any]], item: str) -> str:
     """The other players who hold an item, with their amounts."""
     who = [
-        f"{scene.called(player)} has {text(hand[item])}"
+        scene.say("{} has {}", scene.called(player), text(hand[item]))
         for player, hand in hands.items()
         if hand.get(item) and player != scene.players[scene.own]
     ]
@@ -240,78 +254,86 @@ def _possible(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, A
     if scene.watched or not hands:
         return ""
     recipes = ruleset.possible(hands[scene.players[scene.own]])
-    lines = items(recipe_line(ruleset, recipe) for recipe in recipes)
-    return f"<details><summary>What your hand can make now: {count(len(recipes), 'recipe')}</summary>{lines}</details>"
+    lines, say = items(recipe_line(ruleset, recipe, scene.say) for recipe in recipes), scene.say
+    title = say("What your hand can make now: {}", say.count(len(recipes), "recipe"))
+    return f"<details><summary>{title}</summary>{lines}</details>"
 
 
 def _log(scene: Scene) -> str:
     """The log that this view knows, newest first: proposals, decisions, trades and the own crafts."""
-    entries = [(entry.get("turn", 0), 0, _proposal(scene, entry)) for entry in history(scene.view.past)]
-    entries += [(turn, 1, f"You crafted {what}.") for turn, what in _crafts(scene.view.past, scene.view.rules.ruleset)]
-    lines = [f"Turn {text(turn)}: {sentence}" for turn, _, sentence in sorted(entries, key=lambda entry: entry[:2])]
-    nothing = "No trade or rejection yet." if scene.watched else "Nothing has happened yet."
+    say, past = scene.say, scene.view.past
+    entries = [(entry.get("turn", 0), 0, _proposal(scene, entry)) for entry in history(past)]
+    entries += [(turn, 1, say("You crafted {}.", what)) for turn, what in _crafts(past, scene.view.rules.ruleset, say)]
+    lines = [say("Turn {}: {}", text(turn), line) for turn, _, line in sorted(entries, key=lambda entry: entry[:2])]
+    nothing = say("No trade or rejection yet.") if scene.watched else say("Nothing has happened yet.")
     log = items(reversed(lines[-SHOWN:]))
-    return f"<h3>What happened, newest first</h3>{log}" if lines else f"<p>{nothing}</p>"
+    return f"<h3>{say('What happened, newest first')}</h3>{log}" if lines else f"<p>{nothing}</p>"
 
 
 def _proposal(scene: Scene, entry: Mapping[str, Any]) -> str:
     """A proposal as a sentence, with the terms and messages that the view knows."""
-    who, whom = scene.called(entry.get("proposer")), scene.called(entry.get("partner"))
-    terms = "terms are not known to others"
+    who, whom, say = scene.called(entry.get("proposer")), scene.called(entry.get("partner")), scene.say
+    terms = say("terms are not known to others")
     if entry.get("default"):
-        terms = "nothing, as no proposal came"
+        terms = say("nothing, as no proposal came")
     elif "offer" in entry:
-        terms = f"gives {goods(entry['offer'])}, asks for {goods(entry['request'])}"
-    outcomes = {"accept": "<strong>accepted</strong>", "reject": "<strong>rejected</strong>"}
+        offer, request = goods(entry["offer"], say), goods(entry["request"], say)
+        terms = say("gives {}, asks for {}", offer, request)
+        if not entry["offer"] and not entry["request"]:
+            terms = say("nothing")
+    outcomes = {"accept": f"<strong>{say('accepted')}</strong>", "reject": f"<strong>{say('rejected')}</strong>"}
     messages = "".join(
-        f"<br>{player} says: “{text(entry[key])}”"
+        f"<br>{say('{} says: “{}”', player, text(entry[key]))}"
         for key, player in (("message", who), ("reply", whom))
         if entry.get(key)
     )
-    outcome = outcomes.get(str(entry.get("outcome")), "not decided yet")
-    return f"{who} to {whom}: {terms}; {outcome}.{messages}"
+    outcome = outcomes.get(str(entry.get("outcome")), say("not decided yet"))
+    return say("{} to {}: {}; {}.", who, whom, terms, outcome) + messages
 
 
-def _crafts(past: Sequence[Event], ruleset: Ruleset) -> Iterator[tuple[Any, str]]:
+def _crafts(past: Sequence[Event], ruleset: Ruleset, say: Say) -> Iterator[tuple[Any, str]]:
     turn = 0
     for event in past:
         if event.phase == "turn":
             turn = event.value["turn"]
         elif event.phase == "answer" and event.value["call"].get("tool") == "craft_apply" and event.value["ok"]:
-            yield turn, _craft(ruleset, event.value["call"])
+            yield turn, _craft(ruleset, event.value["call"], say)
 
 
-def _craft(ruleset: Ruleset, call: Mapping[str, Any]) -> str:
+def _craft(ruleset: Ruleset, call: Mapping[str, Any], say: Say) -> str:
     """A craft in words, from a call with inputs and outputs, or with a recipe and a number of times."""
     recipe, outputs = ruleset.recipe(str(call.get("recipe"))), call.get("outputs")
     if recipe:
         outputs = {recipe.makes: recipe.number * amount_of(call.get("times"))}
-    inputs = f" out of {goods(call['inputs'])}" if isinstance(call.get("inputs"), Mapping) else ""
-    return goods(outputs if isinstance(outputs, Mapping) else {}) + inputs
+    made = goods(outputs if isinstance(outputs, Mapping) else {}, say)
+    inputs = call.get("inputs")
+    return say("{} out of {}", made, goods(inputs, say)) if isinstance(inputs, Mapping) else made
 
 
-def about_item(facts: Facts, name: str) -> str:
+def about_item(facts: Facts, name: str, say: Say = ENGLISH) -> str:
     """What makes an item, what it is used in and what it is worth as fuel, as HTML; looking it up is no action."""
     part = name.strip().lower().replace(" ", "_")
     info = item_info(facts, name if name in facts.reachable else part)
     if isinstance(info, Refusal):
         known = sorted(facts.reachable)
         near = [item for item in known if part and part in item.lower()] or get_close_matches(part, known)
-        hint = f" Did you mean: {text(', '.join(map(item_name, near[:SHOWN])))}?" if near else ""
-        return f"<p>{text(info.text[:1].upper() + info.text[1:])}.{hint}</p>"
+        hint = f" {say('Did you mean: {}?', text(', '.join(map(item_name, near[:SHOWN]))))}" if near else ""
+        return f"<p>{say('There is no item “{}”.', text(name[:SHOWN]))}{hint}</p>"
     ways = [facts.ruleset.recipe(way["recipe"]) for way in info["made_by"][:SHOWN]]
-    makers = [recipe_line(facts.ruleset, recipe) for recipe in ways if recipe]
-    uses = join_words([item_name(str(way)) for way in info["used_in"][:SHOWN]])
-    more = f" and {len(info['used_in']) - SHOWN} more" if len(info["used_in"]) > SHOWN else ""
-    lines = ["Nothing makes it." if not makers else "Made by:" + items(makers)]
-    lines.append(f"Used in: {text(uses)}{more}." if uses else "Used in nothing.")
+    makers = [recipe_line(facts.ruleset, recipe, say) for recipe in ways if recipe]
+    uses = [item_name(str(way)) for way in info["used_in"][:SHOWN]]
+    if len(info["used_in"]) > SHOWN:
+        uses.append(say("{} more", len(info["used_in"]) - SHOWN))
+    lines = [f"{say('Made by:')}{items(makers)}" if makers else say("Nothing makes it.")]
+    lines.append(say("Used in: {}.", text(say.join(uses))) if uses else say("Used in nothing."))
     if info["smelts"] is not None:
-        lines.append(f"As fuel: worth {text(info['smelts'])} smelts.")
+        lines.append(say("As fuel: worth {} smelts.", text(info["smelts"])))
     if not info["can_come_up"]:
-        lines.append("It cannot come up in this match.")
+        lines.append(say("It cannot come up in this match."))
     return f"<p><strong>{item_html(info['item'])}</strong></p>{items(lines)}"
 
 
-def recipe_line(ruleset: Ruleset, recipe: Recipe) -> str:
+def recipe_line(ruleset: Ruleset, recipe: Recipe, say: Say) -> str:
     """A recipe in words, as HTML."""
-    return text(f"{recipe.number} {item_name(recipe.makes)} out of {inputs_text(ruleset, recipe)}")
+    made = f"{recipe.number} {item_name(recipe.makes)}"
+    return text(say("{} out of {}", made, inputs_text(ruleset, recipe, 1, say)))
