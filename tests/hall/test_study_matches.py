@@ -32,6 +32,7 @@ from agon_hall import Refusal, monitor
 from agon_hall.gather import gather
 from agon_hall.protocol import Study, cells, matches_of, study
 from agon_hall.questions import faults
+from agon_hall.rehearsal import rehearse
 from agon_hall.schedule import meetings, schedule
 from agon_hall.server import Server, open_socket
 from agon_hall.session import Session
@@ -282,6 +283,33 @@ def test_a_server_killed_between_any_two_writes_loses_no_match(tmp_path, short, 
         return kills
 
     assert run(go()) > 5
+
+
+def test_a_rehearsal_walks_through_all_matches_and_pages(tmp_path, short, monkeypatch):  # noqa: F811
+    lines = []
+    for module in ("rehearsal", "study_pages", "gather"):
+        monkeypatch.setattr(f"agon_hall.{module}.study", lambda name: made(**FOUR))
+    monkeypatch.setattr("agon_hall.study_pages.names", lambda group: ["own"])
+    rehearse("own", lines.append, tmp_path / "out")
+    assert "two: groups of 4 people, 3 matches: nobody meets anybody twice" in lines
+    answers, matches = pd.read_csv(tmp_path / "out/answers.csv"), pd.read_csv(tmp_path / "out/matches.csv")
+    assert set(answers.page) == {"mood"} and set(answers.played) == {1, 2} and set(matches.number) == {1, 2, 3}
+
+
+def test_of_who_is_forgotten_the_group_stays(tmp_path, short):  # noqa: F811
+    async def go():
+        async with session(tmp_path, Clock(), **FOUR) as place:
+            people = [goes(place, name) for name in "abcd"]
+            await passes(place, *people)
+            before = dict(place.states)
+            place.hall.store.forget("own", people[0], 0.0, "forgotten")
+        async with session(tmp_path, Clock(), **FOUR) as place:
+            gone = place.states.pop(people[0])
+            assert gone.is_forgotten and gone.tables == before.pop(people[0]).tables and place.states == before
+
+    run(go())
+    people, matches, _, _ = collected(tmp_path)
+    assert matches.participant.nunique() == 4 and people.seed.isna().sum() == 1
 
 
 # --- what a host can do
