@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import click
+import msgspec
 import nbformat
 import pandas as pd
 import pytest
@@ -19,6 +20,7 @@ from agon.cli import agon, main
 from agon.cli.job import Job
 from agon.conf import build
 from agon.plan import plan
+from agon_hall.protocol import Study
 
 DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/*.md")])
 HOW_TOS = sorted(ROOT.glob("docs/how-to/*.md"))
@@ -161,6 +163,10 @@ def test_every_settings_file_shown_can_be_used():
     ]
     assert len(examples) > 5
     for settings in examples:
+        if "matches" in settings:  # parts of a study
+            own = yaml.safe_load((ROOT / "conf/study/tradecraft_people.yaml").read_text()) | settings
+            assert msgspec.convert(own, Study).pages
+            continue
         assert build(settings) is not None if "_target_" in settings else plan(settings), settings
 
 
