@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 from itertools import combinations
 from random import Random
 
@@ -9,6 +10,7 @@ import httpx
 import msgspec
 import pandas as pd
 import pytest
+import yaml
 from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +28,7 @@ from test_study_rules import (  # noqa: F401
     written,
 )
 
-from agon import AgonError
+from agon import ROOT, AgonError
 from agon.turns import read
 from agon_hall import Refusal, monitor
 from agon_hall.gather import gather
@@ -148,6 +150,12 @@ def test_a_file_with_matches_or_pages_that_do_not_fit_is_refused(tmp_path, subte
             assert fault in str(error.value) and "\n" not in str(error.value)
     own = study("own", written(tmp_path / "fit", **FOUR))
     assert [matches_of(own, cell) for cell in cells(own)] == [6]
+
+
+def test_the_settings_that_the_guide_shows_can_be_used():
+    (block,) = re.findall("```yaml\n(.*?)```", (ROOT / "docs/how-to/host-a-session.md").read_text(), re.DOTALL)
+    own = msgspec.convert(FILE | yaml.safe_load(block), Study)
+    assert own.matches.group == 4 and [len(page.questions) for page in own.pages] == [3]
 
 
 def test_answers_are_checked_by_the_kind_of_their_question():
