@@ -18,10 +18,22 @@ from agon.turns import games_path, in_cells, no_formula, read, read_games, write
 from agon_hall.keys import Keys
 from agon_hall.protocol import Study, cells, study
 from agon_hall.store import Store
-from agon_hall.study import BEFORE, Event, State, course, earned, ending, exclusions, fold_events, require_unchanged
-from agon_hall.wide import MISSED, chat, missed, pages, rounds_in_columns
+from agon_hall.study import (
+    STAGES,
+    Event,
+    State,
+    course,
+    drawn,
+    earned,
+    ending,
+    exclusions,
+    fold_events,
+    paid_results,
+    require_unchanged,
+)
+from agon_hall.wide import MISSED, chat, missed, page_answers, pages, rounds_in_columns
 
-TOMBSTONE = ("participant", "cell", "game", "match", "seat", "stage", "exclusions")
+TOMBSTONE = ("participant", "cell", "game", "group", "match", "seat", "stage", "exclusions")
 """The columns of participants.csv that stay of a participant who was forgotten."""
 
 
@@ -46,40 +58,51 @@ def gather(folder: Path, name: str, out: Path) -> str:
     people = participants(design, all_events, names, sources)
     out.mkdir(parents=True, exist_ok=True)
     questions = [
-        (f"survey {place}", question.ask, "; ".join(question.options))
+        (f"survey {place}", question.ask, "; ".join(question.choices))
         for place, question in enumerate(design.survey, 1)
+    ]
+    questions += [
+        (f"{page.name} {place}", question.ask, "; ".join(question.choices))
+        for page in design.pages
+        for place, question in enumerate(page.questions, 1)
     ]
     write_table(pd.DataFrame(questions, columns=["column", "question", "options"]), out / "questions.csv")
     rows = [(names[who], at, kind, json.dumps(detail, ensure_ascii=False)) for who, at, kind, detail in all_events]
     events_table = pd.DataFrame(rows, columns=["participant", "at", "kind", "detail"])
     events_table["at"] = pd.to_datetime(events_table["at"], unit="s", utc=True).astype("datetime64[ms, UTC]")
     events_table.to_parquet(out / "events.parquet", index=False)
-    ids = sorted({state.match for state in states.values() if state.match})
+    ids = sorted({match for state in states.values() for match, *_ in state.tables})
     places = [folder / kind / f"{match}.parquet" for match in ids for kind in ("played", "given_up")]
     files = [path for path in places if path.exists()]
     without_games = [path for path in files if not games_path(path).exists()]
     if files:
         turns = merge_turns([read(path) for path in files], [path.stem for path in files])
-        cell_of_seat = {(state.match, state.seat): state.cell for state in states.values() if state.seat is not None}
+        cell_of_seat = {(match, seat): state.cell for state in states.values() for match, _, seat in state.tables}
         turns = in_cells(turns.assign(experiment=pd.Categorical([name] * len(turns))), cell_of_seat)
         write_games(read_games(*(path for path in files if path not in without_games)), out / "turns.parquet")
         write(turns, out / "turns.parquet")
-        seats = {(state.match, state.seat): names[who] for who, state in states.items() if state.seat is not None}
+        seats = {(match, seat): names[who] for who, state in states.items() for match, _, seat in state.tables}
         write_table(rounds_in_columns(turns, seats), out / "wide.csv")
         write_table(chat(turns, seats), out / "chat.csv")
-    people = people.join(missed(turns), on=["match", "seat"]) if files else people.assign(**dict.fromkeys(MISSED))
+    played = match_rows(design, states, names)
+    played = played.join(missed(turns), on=["match", "seat"]) if files else played.assign(**dict.fromkeys(MISSED))
+    write_table(played, out / "matches.csv")
+    sums = played.groupby("participant")[list(MISSED)].sum(min_count=1)
+    people = people.join(sums, on="participant")
     write_table(people, out / "participants.csv")
     kept = [event for event in all_events if not states[event.participant].is_forgotten]
     write_table(pages(design, kept, names), out / "pages.csv")
+    write_table(page_answers(design, kept, names), out / "answers.csv")
     bonus_file, identities = folder / f"bonus-{name}.csv", folder / f"people-{name}.csv"
     for path in (bonus_file, identities):
         path.touch(mode=0o600)
     bonus_file.write_text(bonuses(design, states, sources), encoding="utf-8")
     numbers = people.assign(number=[sources[who][1] for who in states])
     numbers = numbers[[not state.is_forgotten for state in states.values()]]
-    numbers[["number", "participant", "stage", "why", "ended as", "show up", "bonus"]].to_csv(identities, index=False)
+    columns = ["number", "participant", "stage", "why", "ended as", "show up", "bonus", "by hand", "reason"]
+    numbers[columns].to_csv(identities, index=False)
     at_end = sum(state.stage == "debrief" for state in states.values())
-    bonus_count = sum(earned(design, state).bonus > 0 for state in states.values())
+    bonus_count = sum(_bonus(design, state) > 0 for state in states.values())
     note = ""
     if without_games:
         matches = count(len(without_games), "match")
@@ -106,17 +129,17 @@ def participants(
     states: dict[str, State] = {}
     first: dict[str, float] = {}
     last: dict[str, float] = {}
-    durations: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    durations: defaultdict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     answers_of: dict[str, Mapping[str, str]] = {}
     for event, before, state in course(design, events):
         who = event.participant
         states[who], last[who] = state, event.at
-        if first.setdefault(who, event.at) < event.at and state.stage != before.stage:
-            durations[who][before.stage] = round(event.at - before.since, 1)
+        if first.setdefault(who, event.at) < event.at and state.since != before.since:
+            durations[who][before.stage] += round(event.at - before.since, 1)
         if before.stage == "survey" and event.kind == "answered":
             answers_of[who] = event.detail.get("answers", {})
     game = {cell.name: cell.game for cell in cells(design)}
-    matches_left = {state.match for state in states.values() if state.has_left_match}
+    groups_left = {state.group for state in states.values() if state.has_left_match}
     rows = []
     for who, state in states.items():
         pay = earned(design, state)
@@ -125,21 +148,26 @@ def participants(
             "source": sources[who][0],
             "cell": state.cell or None,
             "game": game.get(state.cell),
+            "group": state.group or None,
             "match": state.match or None,
             "seat": state.seat,
             "stage": state.stage,
             "why": state.why or None,
             "ended as": ending(design, state),
-            "exclusions": "; ".join(exclusions(state, state.match in matches_left)) or None,
+            "exclusions": "; ".join(exclusions(state, state.group in groups_left)) or None,
             "quiz tries": state.tries,
-            "points": state.points,
+            "points": sum(result.points for result in paid_results(design, state)) if state.match_over else None,
+            "paid match": _paid_match(design, state),
+            "seed": state.seed or None,
             "show up": pay.show_up,
             "bonus": pay.bonus,
+            "by hand": state.by_hand,
+            "reason": no_formula(state.reason) or None,
             "currency": design.pay.currency,
             "arrived": f"{datetime.fromtimestamp(first[who], UTC):%Y-%m-%dT%H:%M:%SZ}",
             "seconds": round(last[who] - first[who], 1),
         }
-        row |= {f"{stage} seconds": durations[who].get(stage) for stage in (*BEFORE, "match", "survey")}
+        row |= {f"{stage} seconds": durations[who].get(stage) for stage in STAGES[:-1]}
         answers = {int(place): no_formula(answer) for place, answer in answers_of.get(who, {}).items()}
         row |= {f"survey {place + 1}": answers.get(place) for place in range(len(design.survey))}
         if state.is_forgotten:
@@ -155,6 +183,36 @@ def bonuses(design: Study, states: Mapping[str, State], sources: Mapping[str, tu
     lines.writerows(
         (sources[who][1], f"{bonus:.2f}")
         for who, state in states.items()
-        if not state.is_forgotten and (bonus := earned(design, state).bonus)
+        if not state.is_forgotten and (bonus := _bonus(design, state))
     )
     return file.getvalue()
+
+
+def _bonus(design: Study, state: State) -> float:
+    """What is paid beside the show-up fee, also by hand."""
+    return earned(design, state).bonus + (state.by_hand or 0.0)
+
+
+def _paid_match(design: Study, state: State) -> int | None:
+    """The number of the match that was drawn, from 1; None before the end, or if all are paid."""
+    paid = drawn(design, state) if state.match_over else None
+    return None if paid is None else paid + 1
+
+
+def match_rows(design: Study, states: Mapping[str, State], names: Mapping[str, str]) -> pd.DataFrame:
+    """A row for each match of each participant.
+
+    `number` counts from 1. `points` and `whole` are absent before the end, and `paid` (whether its points are paid)
+    before the end of all matches.
+    """
+    rows = []
+    for who, state in states.items():
+        results = {result.match: result for result in state.results}
+        paid = {result.match for result in paid_results(design, state)}
+        for number, (match, _, seat) in enumerate(state.tables, 1):
+            result = results.get(match)
+            points, whole = (result.points, result.whole) if result else (None, None)
+            is_paid = match in paid if state.match_over else None
+            rows.append((names[who], state.cell, state.group, number, match, seat, points, whole, is_paid))
+    columns = ["participant", "cell", "group", "number", "match", "seat", "points", "whole", "paid"]
+    return pd.DataFrame(rows, columns=columns)

@@ -4,6 +4,7 @@ A file conf/study/NAME.yaml has the cells, texts, questions and pay. Models can 
 """
 
 import difflib
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -15,19 +16,14 @@ from agon.conf import CONF, expand_settings, file_of, load, names, settings_of
 from agon.errors import AgonError, describe_fault
 from agon.games.pages import check_aids
 from agon.plan import PERSON, shared_chance
+from agon_hall.questions import Code, FormQuestion, Page, Part, Words, image_of
 from agon_hall.seating import Seating, seating
 
-Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
 Amount = Annotated[float, msgspec.Meta(ge=0, lt=1e6)]
 Seconds = Annotated[float, msgspec.Meta(ge=5, le=86400)]
 Some = Annotated[int, msgspec.Meta(ge=1)]
-Code = Annotated[str, msgspec.Meta(pattern=r"^[\w-]{1,64}\Z")]
 END = "end"
 """Stands in the place of a script: the match ends when somebody leaves it."""
-
-
-class Part(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A section of a study's file. Unknown settings are refused."""
 
 
 class Consent(Part, frozen=True):
@@ -46,21 +42,16 @@ class Consent(Part, frozen=True):
     """Whether text that is typed in a match and not sent is stored too. The page says so before anybody agrees."""
 
 
-class FormQuestion(Part, frozen=True):
-    """A question with a choice of answers; without `options` it is answered in words."""
+class Matches(Part, frozen=True):
+    """The matches of a participant, all in one cell."""
 
-    ask: Words
-    options: list[Words] = []
-    right: str | None = None
-    """The right one of `options`. In a survey it makes the question an attention check."""
-    optional: bool = False
-    games: list[str] = []
-    """For a quiz: the games (as in cells) before which the question is asked; empty for all."""
-
-    def __post_init__(self) -> None:
-        """Raises ValueError if the right answer is not an option."""
-        if self.right is not None and self.right not in self.options:
-            raise ValueError(f"right {self.right!r} is not among the options of {self.ask!r}")
+    number: Some = 1
+    group: Some | None = None
+    """The number of people who play with nobody else. It must be given if people play several matches with people."""
+    paid: Literal["all", "one"] = "all"
+    """Whether the points of all matches are paid, or those of one that is drawn for each participant."""
+    seconds: Seconds = 120.0
+    """The longest time on a page between matches. Then the page goes on by itself, without answers."""
 
 
 class Quiz(Part, frozen=True):
@@ -111,13 +102,20 @@ class Pay(Part, frozen=True):
     """The lowest bonus of a person whose match ended early through no fault of theirs."""
     screened: bool = False
     """Whether a person who fails the quiz is paid the show-up fee."""
+    waiting: Amount = 0.0
+    """The amount for each full minute in the lobby, in the bonus of everybody who waited and is paid."""
+    leaving: Amount = 0.0
+    """The amount for each full minute since the consent, for a person who leaves a match or is put out of it.
+
+    It is at most the show-up fee.
+    """
 
 
 class Finish(Part, frozen=True):
     """The end of a study: debriefing, completion codes and links back."""
 
     debrief: Words
-    codes: dict[Literal["complete", "screened", "unmatched"], Code] = {}
+    codes: dict[Literal["complete", "screened", "unmatched", "partial"], Code] = {}
     """Completion codes. If a code is absent, each participant gets a different one."""
     links: dict[Literal["prolific", "mturk", "sona"], Annotated[str, msgspec.Meta(pattern=r"^https://\S+\Z")]] = {}
     """The addresses to which people return. {code} and {pid} are replaced."""
@@ -175,6 +173,9 @@ class Study(Part, frozen=True):
     """The text above the rules."""
     quiz: Quiz = Quiz()
     lobby: Lobby = Lobby()
+    matches: Matches = Matches()
+    pages: list[Page] = []
+    """Pages of the study's own, in their order."""
     seconds: Seconds = 60.0
     """The time for an answer in a match."""
     reveal: bool = False
@@ -196,6 +197,13 @@ class Cell(NamedTuple):
     aids: tuple[str, ...]
     quota: int
     interviews: bool = False
+    group: int = 0
+    """The number of people who play with nobody else; 0 for those of one match."""
+
+    @property
+    def size(self) -> int:
+        """The number of people who begin together."""
+        return self.group or len(self.people)
 
     @property
     def people(self) -> tuple[int, ...]:
@@ -220,11 +228,13 @@ def study(name: str, conf: Path = CONF) -> Study:
             raise AgonError(
                 f"conf/study/{name}.yaml: nobody is human in {cell.name}: write human in the place of an agent"
             )
-        if cell.quota % len(cell.people):
-            raise AgonError(
-                f"conf/study/{name}.yaml: {cell.quota} participants of {cell.name} "
-                f"cannot sit down by {len(cell.people)}"
-            )
+        _require_groups(design, cell)
+    for page in design.pages:
+        if late := [number for number in page.after if number > design.matches.number]:
+            raise AgonError(f"conf/study/{name}.yaml: page {page.name}: there is no match {late[0]}")
+        image_of(page, conf)
+    if twice := [page for page, times in Counter(page.name for page in design.pages).items() if times > 1]:
+        raise AgonError(f"conf/study/{name}.yaml: two pages have the name {twice[0]}")
     say_in(design.language, design.words, conf)
     quiz_games = {game for cell in design.quiz.questions for game in cell.games}
     if unknown := quiz_games - {cell.game for cell in cells(design, conf)}:
@@ -232,13 +242,46 @@ def study(name: str, conf: Path = CONF) -> Study:
     return design
 
 
+def _require_groups(design: Study, cell: Cell) -> None:
+    """Raises AgonError if the participants of a cell cannot be divided into matches and groups."""
+    place, seats = f"conf/study/{design.name}.yaml", len(cell.people)
+    if cell.quota % seats:
+        raise AgonError(f"{place}: {cell.quota} participants of {cell.name} cannot sit down by {seats}")
+    if seats == 1 or design.matches.number == 1:
+        return
+    if not cell.group:
+        raise AgonError(
+            f"{place}: set matches.group, the number of people who play with nobody else: {seats} for the same people "
+            f"in all matches, or a multiple of {seats}"
+        )
+    if cell.group % seats or cell.quota % cell.group:
+        raise AgonError(
+            f"{place}: {cell.name}: matches.group is {cell.group}: it must be a multiple of the {seats} people of a "
+            f"match, and the quota ({cell.quota}) a multiple of it"
+        )
+    if design.dropout.then == END:
+        raise AgonError(
+            f"{place}: dropout.then must name a script if people play several matches: "
+            "it takes the place of those who leave"
+        )
+
+
 def cells(design: Study, conf: Path = CONF) -> list[Cell]:
     """The cells of a study, in the file's order. A group of several games has cells with the names GROUP/GAME."""
     all_cells = []
     for name, group in design.cells.items():
         games, seats, aids = expand_settings(group.games, conf), tuple(group.seats), tuple(group.aids)
+        meets = design.matches.group if design.matches.number > 1 and seats.count(PERSON) > 1 else None
         all_cells += [
-            Cell(name if len(games) == 1 else f"{name}/{game}", game, seats, aids, group.quota, group.interviews)
+            Cell(
+                name if len(games) == 1 else f"{name}/{game}",
+                game,
+                seats,
+                aids,
+                group.quota,
+                group.interviews,
+                meets or 0,
+            )
             for game in games
         ]
     return all_cells
@@ -301,15 +344,21 @@ def experiment(design: Study, conf: Path = CONF) -> dict[str, Any]:
         "repetitions": subjects.repetitions or 1,
         "models": subjects.models,
         "sampling": subjects.sampling,
-        "pairings": [_pairing(subjects, cell) for cell in all_cells],
+        "pairings": [_pairing(design, cell) for cell in all_cells],
     }
 
 
-def _pairing(subjects: Subjects, cell: Cell) -> dict[str, Any]:
+def matches_of(design: Study, cell: Cell) -> int:
+    """The number of matches of a cell whose participants all come to the end."""
+    return cell.quota // len(cell.people) * design.matches.number
+
+
+def _pairing(design: Study, cell: Cell) -> dict[str, Any]:
+    subjects = design.models
     return {
         "games": [cell.game],
         "seats": [subjects.agents if who == PERSON else [who] for who in cell.entrants],
-        "repetitions": subjects.repetitions or cell.quota // len(cell.people),
+        "repetitions": subjects.repetitions or matches_of(design, cell),
         "cell": {"name": cell.name, "subjects": [*cell.people]},
     }
 

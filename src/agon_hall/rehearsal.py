@@ -19,10 +19,10 @@ from agon.games.pages import page_of
 from agon.paths import display_path
 from agon.plan import PERSON
 from agon_hall.gather import gather
-from agon_hall.protocol import END, Cell, Study, cells, require_interviews_named, seat_cell, study
+from agon_hall.protocol import END, Cell, Study, cells, matches_of, require_interviews_named, seat_cell, study
 from agon_hall.server import Server, open_socket
 from agon_hall.session import Session
-from agon_hall.study import STAGES, WHY, State, earned, ending
+from agon_hall.study import STAGES, WHY, State, earned, ending, meets_once
 from agon_hall.study_pages import stages_absent
 from agon_hall.table import parse_budget, require_budget
 from agon_hall.tables import Hall
@@ -57,9 +57,9 @@ def checks(design: Study) -> tuple[list[str], list[str]]:
     for name, model in models.items():
         if (key := getattr(model, "key", None)) and not os.environ.get(key, "").strip():
             faults.append(f"model {name}: {key} is not in the environment")
-    notes = omissions(design) + _losers(design)
+    notes = omissions(design) + _losers(design) + _meetings(design)
     if models and design.budget.usd is not None:
-        matches = sum(cell.quota // len(cell.people) for cell in cells(design))
+        matches = sum(matches_of(design, cell) for cell in cells(design))
         notes.append(
             f"models: at most {matches * design.budget.usd:,.2f} USD in {count(matches, 'match')}, "
             "beside those that all leave"
@@ -102,6 +102,16 @@ def _losers(design: Study) -> list[str]:
     return notes
 
 
+def _meetings(design: Study) -> list[str]:
+    """Notes about who meets whom in cells of several matches."""
+    return [
+        f"{cell.name}: groups of {cell.group} people, {design.matches.number} matches: "
+        + ("nobody meets anybody twice" if meets_once(design, cell) else "some people meet more than once")
+        for cell in cells(design)
+        if cell.group
+    ]
+
+
 def bill(design: Study) -> str:
     """The pay of all participants of a study, at least and at most, in words."""
     quota = sum(cell.quota for cell in cells(design))
@@ -133,7 +143,7 @@ async def play_rehearsal(design: Study, folder: Path, report: Callable[[str], ob
             def walker(pid: str, stops: str | None = None) -> Walker:
                 return Walker(session, HttpPages(client), pid, stops)
 
-            people = sum(len(cell.people) for cell in session.cells.values())
+            people = sum(cell.size for cell in session.cells.values())
             odd = ["declines", *["guesses"] * bool(design.quiz.questions), "stays-1", "stays-2"]
             leave = [stage for stage in STAGES[1:-1] if stage not in stages_absent(design)]
             stay = [walker(f"person-{number}") for number in range(people)]
@@ -142,7 +152,7 @@ async def play_rehearsal(design: Study, folder: Path, report: Callable[[str], ob
             await _walk_all([*others, *[walker(f"leaves-{stage}", stage) for stage in leave]], session, skew)
             if several := next((cell for cell in session.cells.values() if len(cell.people) > 1), None):
                 all_cells, session.cells = session.cells, {several.name: several._replace(quota=MANY)}
-                stay += (others := [walker(f"plays-on-{number}") for number in several.people[1:]])
+                stay += (others := [walker(f"plays-on-{number}") for number in range(1, several.size)])
                 await _walk_all([*others, walker("leaves-the-others", "match")], session, skew)
                 session.cells = all_cells
             for _ in range(3):  # people with closed pages count as having left

@@ -25,7 +25,7 @@ from agon.cli.hosts import say_hosts
 from agon.conf import settings_of
 from agon.errors import AgonError, visible
 from agon.paths import ROOT
-from agon_hall import access, family_pages, lobby, seat, study_pages, watching, web
+from agon_hall import access, family_pages, lobby, monitor, seat, study_pages, watching, web
 from agon_hall.access import NEWCOMERS, LoginRequired, Password, Throttle
 from agon_hall.firewall import HEADER, IDLE, Connection, Firewall, LineLimit, places
 from agon_hall.new_table import warm
@@ -35,7 +35,7 @@ from agon_hall.tables import DAYS, Hall
 PASSWORD = "AGON_PASSWORD"
 """The environment variable with the password. Pages of seats and public pages need no password."""
 LOOPBACK = ("127.0.0.1", "localhost")
-MODULES = (web, access, lobby, seat, watching, study_pages)
+MODULES = (web, access, lobby, seat, watching, study_pages, monitor)
 """The modules with pages. Each has a list `routes`."""
 
 log = logging.getLogger("agon_hall")

@@ -24,6 +24,7 @@ from agon_hall.keys import equal_texts
 from agon_hall.links import SIGNATURE
 from agon_hall.people import Consent, Terms
 from agon_hall.protocol import END, Cell, Study, cells, match_id, require_interviews_named, seat_cell
+from agon_hall.schedule import schedule
 from agon_hall.study import (
     BEFORE,
     LATE,
@@ -34,6 +35,7 @@ from agon_hall.study import (
     ending,
     fold_events,
     next_state,
+    own_page,
     require_unchanged,
     terms_of,
 )
@@ -54,7 +56,8 @@ ALL = ""
 class RejectedForm(NamedTuple):
     """A form that was refused. The page shows it again, with the reason, until the participant sends another."""
 
-    stage: str
+    place: str
+    """The place on the way (State.place)."""
     answers: Mapping[str, str] = MappingProxyType({})
     faults: Mapping[int, str] = MappingProxyType({})
     """The place of a question -> the fault of its answer."""
@@ -75,7 +78,7 @@ class Session:
         self.consent = Consent(f"{study.name}-{sha256(words.encode()).hexdigest()[:8]}", words)
         require_unchanged(study, hall.store.terms(study.name))
         self.states: dict[str, State] = fold_events(study, [Event(*event) for event in hall.store.events(study.name)])
-        self._places = {(s.table, s.seat): who for who, s in self.states.items() if s.seat is not None}
+        self._places = {(at, seat): who for who, s in self.states.items() for _, at, seat in s.tables}
         """Table and seat -> the participant there."""
         self.last_seen = dict.fromkeys(self.states, clock())
         """Participant -> the time of their last open page. After a restart everybody has time to come back."""
@@ -176,10 +179,24 @@ class Session:
             )  # raises Refusal if they may not
             cell = assign_cell(self.study, list(self.cells.values()), self.states)
             kind, detail = ("full", {}) if cell is None else (kind, {"cell": cell, "version": self.consent.version})
+            if cell is not None and self.study.matches.paid == "one":
+                detail["seed"] = self.hall.keys.signature(f"paid/{who}", 16)
+        playing = self.states.get(who, State()).stage == "match"
         self._record([Event(who, self.clock(), kind, detail)])
-        if kind == "withdrew" and (table := self.table(who)) is not None:
+        if playing and kind in ("withdrew", "removed") and (table := self.table(who)) is not None:
             table.drop(self._seat(who))
         return self.states[who]
+
+    def spoilt(self, who: str) -> list[str]:
+        """The participants of a match or group that somebody has left and whose places are kept; empty if none are."""
+        group = self.states[who].group
+        members = [each for each, state in self.states.items() if group and state.group == group]
+        kept = [each for each in members if not self.states[each].is_released]
+        return kept if any(self.states[each].has_left_match for each in kept) else []
+
+    def release(self, who: str) -> None:
+        """Frees the places of the participant's match or group (`spoilt`). Raises Refusal if it cannot be stored."""
+        self._record([Event(each, self.clock(), "released", {}) for each in self.spoilt(who)])
 
     def _record(self, events: Sequence[Event]) -> None:
         """Stores events, all or none."""
@@ -219,17 +236,29 @@ class Session:
             if self.is_here(who):
                 self.mark_presence(who)
             silence = now - self.last_seen.get(who, now)
-            most = self.study.dropout.away if state.stage == "lobby" else self.study.idle
+            others_wait = state.stage == "lobby" or state.group
+            most = self.study.dropout.away if others_wait else self.study.idle
             with suppress(Refusal):
                 if state.stage == "match":
                     self._check_match(who, silence)
-                elif state.stage in BEFORE and silence > most:
+                elif state.stage in (*BEFORE, "page") and silence > most and not state.match_over:
                     self.do(who, "left", stage=state.stage)
+                elif (left := self.seconds_left(who)) is not None and left <= 0 and state.stage == "page":
+                    self.do(who, "answered", page=own_page(self.study, state).name, late=True)
         self._match_waiting(now)
         for who, state in list(self.states.items()):
-            if state.stage == "lobby" and now - state.since > self.study.lobby.seconds:
+            if state.stage == "lobby" and not state.group and now - state.since > self.study.lobby.seconds:
                 with suppress(Refusal):
                     self.do(who, "unmatched")
+
+    def seconds_left(self, who: str) -> float | None:
+        """The seconds after which the page of a participant goes on by itself; None if it does not."""
+        state = self.states[who]
+        if state.stage == "lobby" and not state.group:
+            return self.study.lobby.seconds - (self.clock() - state.since)
+        if state.stage == "page" and state.to_play and state.member is not None:
+            return self.study.matches.seconds - (self.clock() - state.since)
+        return None
 
     def look(self, who: str) -> State:
         """The current state of a participant. A match that is over is noticed at once."""
@@ -242,7 +271,7 @@ class Session:
         """Stores that the match of a participant is over, or that they have left it; `silence` is in seconds."""
         table, seat = self.table(who), self._seat(who)
         if table is not None and table.status == "waiting":  # the server was killed at this point
-            self._take_seat(table, seat)
+            self._take_seats(table)
         if table is None or table.status in ("closed", "stopped"):
             if table is not None and table.status == "stopped":
                 table.give_up(table.why)  # participants do not wait until a host continues it
@@ -268,37 +297,67 @@ class Session:
             waiting = sorted(
                 (state.since, who) for who, state in self.states.items() if self._is_waiting(who, cell, now)
             )
-            while len(waiting) >= len(cell.people):
-                group, waiting = waiting[: len(cell.people)], waiting[len(cell.people) :]
-                try:
-                    self._open_match(cell, [who for _, who in group])
-                except AgonError as error:  # they go on waiting, and are paid for it
-                    log.error("study %s: no match of %s can begin: %s", self.study.name, cell.name, error)
+            free = [who for _, who in waiting if not (cell.group and self.states[who].group)]
+            while len(free) >= cell.size:
+                group, free = free[: cell.size], free[cell.size :]
+                if cell.group:
+                    self._form_group(group, now)
+                else:
+                    self._open_match(cell, [*group])
+            if cell.group:
+                self._match_groups(cell, {who for _, who in waiting})
 
-    def _open_match(self, cell: Cell, group: list[str]) -> None:
-        number = len({state.match for state in self.states.values() if state.cell == cell.name and state.match})
-        match = match_id(self.study, cell, number)
-        Random(match).shuffle(group)
-        table_id = next(
-            (row.id for row in self.hall.store.tables() if row.match == match), ""
-        )  # by a server that was killed
-        table = self.hall.find(table_id)
-        if table is None:
-            budget = msgspec.to_builtins(self.study.budget)
-            table = self.hall.open(
-                cell.game, cell.entrants, self.study.seconds, budget, match, cell.aids, True, words=self.consent
+    def _form_group(self, group: Sequence[str], now: float) -> None:
+        name = self.hall.keys.signature(f"group/{'/'.join(group)}", 16)
+        with suppress(Refusal):  # the next tick tries it again
+            self._record(
+                [Event(who, now, "grouped", {"group": name, "member": place}) for place, who in enumerate(group)]
             )
-        now, where = self.clock(), {"table": table.id, "match": match}
-        self._record(
-            [Event(who, now, "matched", where | {"seat": seat}) for seat, who in zip(cell.people, group, strict=True)]
-        )
-        self._attach(table)
-        for seat in cell.people:
-            self._take_seat(table, seat)
 
-    def _take_seat(self, table: Table, seat: int) -> None:
-        with suppress(Refusal):  # the seat is taken already
-            table.sit(seat, "Participant")
+    def _match_groups(self, cell: Cell, waiting: set[str]) -> None:
+        """Opens the next matches of groups, as soon as all people of a match wait or are out of the study."""
+        groups = defaultdict[str, dict[int, str]](dict)
+        for who, state in self.states.items():
+            if state.cell == cell.name and state.member is not None:
+                groups[state.group][state.member] = who
+        for name, members in groups.items():
+            if waiting.isdisjoint(members.values()):
+                continue
+            for turn, division in enumerate(schedule(cell.group, len(cell.people), self.study.matches.number, name)):
+                for match in division:
+                    players = [members[member] for member in match]
+                    ready = {who for who in players if who in waiting and len(self.states[who].results) == turn}
+                    if ready and all(who in ready or self.states[who].why for who in players):
+                        self._open_match(cell, [who if who in ready else None for who in players])
+
+    def _open_match(self, cell: Cell, group: list[str | None]) -> None:
+        """Opens a match of these participants. None stands for somebody who is out: the script plays there."""
+        matches = {match for state in self.states.values() if state.cell == cell.name for match, *_ in state.tables}
+        match = match_id(self.study, cell, len(matches))
+        Random(match).shuffle(group)
+        try:
+            table = self._table_of(cell, match)
+            now, where = self.clock(), {"table": table.id, "match": match}
+            seated = [(seat, who) for seat, who in zip(cell.people, group, strict=True) if who is not None]
+            self._record([Event(who, now, "matched", where | {"seat": seat}) for seat, who in seated])
+        except AgonError as error:  # they go on waiting, and are paid for it
+            log.error("study %s: no match of %s can begin: %s", self.study.name, cell.name, error)
+            return
+        self._attach(table)
+        self._take_seats(table)
+
+    def _table_of(self, cell: Cell, match: str) -> Table:
+        """The table of a match: a new one, or the one that a server has opened before it was killed."""
+        known = next((row.id for row in self.hall.store.tables() if row.match == match), "")
+        budget = msgspec.to_builtins(self.study.budget)
+        return self.hall.find(known) or self.hall.open(
+            cell.game, cell.entrants, self.study.seconds, budget, match, cell.aids, True, words=self.consent
+        )
+
+    def _take_seats(self, table: Table) -> None:
+        for seat in table.people:
+            with suppress(Refusal):  # the seat is taken already
+                table.sit(seat, "Participant")
 
     def _attach(self, table: Table) -> None:
         """Applies the study's terms to a table, if the table belongs to the study."""
@@ -307,7 +366,8 @@ class Session:
             return
 
         def plays(seat: int) -> bool:
-            return seat in sitting and self.states[sitting[seat]].stage == "match"
+            state = self.states[sitting[seat]] if seat in sitting else State()
+            return state.stage == "match" and state.table == table.id
 
         def next_page(seat: int) -> str:
             return self.at(sitting[seat]) if seat in sitting else ""
@@ -345,5 +405,6 @@ class Session:
             note=note,
         )
         table.readers.update(table.people)  # they read the rules before the match
-        table.leavers.update(seat for seat, who in sitting.items() if self.states[who].has_left_match)
+        at_table = {seat for seat, who in sitting.items() if not self.states[who].has_left_match}
+        table.leavers.update({*table.people} - at_table)
         table.release()

@@ -308,7 +308,20 @@ class Store:
 
     def forget(self, study: str, who: str, at: float, kind: str) -> None:
         """Erases a participant's number, answers, notes and times. An event of this `kind` is the tombstone."""
-        kept = {"cell", "version", "right", "table", "match", "seat", "points", "whole", "how", "stage"}
+        kept = {
+            "cell",
+            "version",
+            "right",
+            "table",
+            "match",
+            "seat",
+            "group",
+            "member",
+            "points",
+            "whole",
+            "how",
+            "stage",
+        }
         rows = self._read("select number, detail from events where study = ? and participant = ?", study, who)
         details = [
             (json.dumps({name: value for name, value in json.loads(detail).items() if name in kept}), at, number)

@@ -9,11 +9,11 @@ import msgspec
 
 from agon.errors import AgonError
 from agon_hall import Refusal
-from agon_hall.protocol import Cell, Dropout, FormQuestion, Group, Lobby, Pay, Quiz, Study
+from agon_hall.protocol import Cell, Dropout, Group, Lobby, Matches, Pay, Quiz, Study
+from agon_hall.questions import FormQuestion, Page
+from agon_hall.schedule import meetings, schedule
 
-Stage = Literal["consent", "instructions", "quiz", "lobby", "match", "survey", "debrief", "out"]
-LONG = 2000
-"""The most letters of an answer in words."""
+Stage = Literal["consent", "instructions", "quiz", "page", "lobby", "match", "survey", "debrief", "out"]
 NOTE = "noted"
 """An event that changes no stage: a refusal, a look-up, a page that opens or closes."""
 FORGOTTEN = "forgotten"
@@ -27,19 +27,14 @@ WHY = {
     "withdrew": "You have left the study.",
     "dropped": "You were away from the match for too long, so it went on without you.",
     "late": "Your answers did not come in time too often, so the match went on without you.",
+    "removed": "The host of the study has ended your part in it.",
 }
 """The reasons for being out, in words for participants."""
-FAULTS = {
-    "missing": "Please answer this question.",
-    "other": "Please choose one of the answers.",
-    "long": "This answer is too long.",
-    "wrong": "This is not right.",
-}
-"""The faults of answers, in words for participants."""
 STEPS = {
     "consent": "Consent",
     "instructions": "Rules",
     "quiz": "Questions",
+    "page": "Pages",
     "lobby": "Waiting",
     "match": "Match",
     "survey": "Survey",
@@ -48,8 +43,20 @@ STEPS = {
 """The stages without `out`, in their order -> their names on pages."""
 LATE = "time was up"
 """The detail of a drop after missed answers. Other drops are for people who were away."""
+BETWEEN = Page("between")
+"""The page between two matches, where a study has none of its own."""
 BEFORE = ("consent", "instructions", "quiz", "lobby")
 STAGES = tuple(STEPS)
+
+
+class Result(msgspec.Struct, frozen=True):
+    """The result of a match for a participant."""
+
+    match: str
+    table: str
+    seat: int
+    points: float
+    whole: bool
 
 
 class State(msgspec.Struct, frozen=True):
@@ -67,9 +74,31 @@ class State(msgspec.Struct, frozen=True):
     match: str = ""
     seat: int | None = None
     points: float | None = None
-    """Points in the match; None before its end."""
+    """Points in the last match; None before its end."""
     whole: bool = True
-    """Whether the match came to its end."""
+    """Whether the last match came to its end."""
+    earlier: tuple[Result, ...] = ()
+    """The matches before the last one."""
+    to_play: int = 0
+    """The number of matches that come after the last one that is over."""
+    page: int = 0
+    """The number of own pages that are done since the last match."""
+    group: str = ""
+    """The people who play with nobody else; the match if there is only one."""
+    member: int | None = None
+    """The place in the group, for several matches."""
+    seed: str = ""
+    """The seed that draws the match that is paid."""
+    agreed: float = 0.0
+    """The time of the consent (seconds since 1970)."""
+    waited: float = 0.0
+    """Seconds in the lobby before this stage."""
+    by_hand: float | None = None
+    """What the host pays beside the computed pay; None if they have not said."""
+    reason: str = ""
+    """The reason for it."""
+    is_released: bool = False
+    """Whether the host has given the place to somebody else."""
     failed_checks: tuple[str, ...] = ()
     """Attention checks with a wrong answer."""
     is_forgotten: bool = False
@@ -77,13 +106,31 @@ class State(msgspec.Struct, frozen=True):
 
     @property
     def has_left_match(self) -> bool:
-        """Whether the participant left the match before its end. A withdrawal at the survey does not count."""
-        return bool(self.match and self.why) and not self.match_over
+        """Whether the participant left before the end of their matches. A withdrawal at the survey does not count."""
+        return bool((self.match or self.group) and self.why) and not self.match_over
 
     @property
     def match_over(self) -> bool:
-        """Whether the match is over. The participant is then paid for it, even after a withdrawal."""
-        return self.points is not None
+        """Whether all matches are over. The participant is then paid for them, even after a withdrawal."""
+        return self.points is not None and not self.to_play
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """The matches that are over."""
+        if self.points is None:
+            return self.earlier
+        return (*self.earlier, Result(self.match, self.table, self.seat or 0, self.points, self.whole))
+
+    @property
+    def tables(self) -> tuple[tuple[str, str, int], ...]:
+        """Match, table and seat of every match, also of one that is not over."""
+        last = ((self.match, self.table, self.seat),) if self.seat is not None else ()
+        return (*((result.match, result.table, result.seat) for result in self.earlier), *last)
+
+    @property
+    def place(self) -> str:
+        """The place on the way: it differs for pages that ask for something else."""
+        return f"{self.stage}-{len(self.results)}-{self.page}-{self.tries}"
 
 
 class Event(NamedTuple):
@@ -101,43 +148,90 @@ def next_state(study: Study, state: State, event: Event) -> State:
     kind, detail, stage = event.kind, event.detail, state.stage
 
     def to(stage: Stage, **more: Any) -> State:
+        if state.stage == "lobby":
+            more["waited"] = state.waited + event.at - state.since
         return msgspec.structs.replace(state, stage=stage, since=event.at, **more)
 
-    if kind == NOTE:
-        return state
-    if kind == FORGOTTEN:
-        return msgspec.structs.replace(state, is_forgotten=True)
+    def go_on(state: State) -> State:
+        """The state after an own page, or where the first of them comes."""
+        played = len(state.results)
+        if state.page < len(pages_after(study, played)):
+            return msgspec.structs.replace(state, stage="page", since=event.at)
+        stage: Stage = "lobby" if played < study.matches.number else "survey" if study.survey else "debrief"
+        return msgspec.structs.replace(state, stage=stage, since=event.at)
+
+    if kind in (NOTE, FORGOTTEN, "paid", "released"):
+        return _noted(state, kind, detail)
     if stage in ("out", "debrief"):
         raise Refusal("This is over: the page shows how it ended.")
-    if kind == "withdrew" or (kind == "left" and stage in BEFORE):
+    if kind in ("withdrew", "removed"):
         return to("out", why=kind)
+    if kind == "left" and (stage in BEFORE or stage == "page") and not state.match_over:
+        return to("out", why="dropped" if state.group else kind)
     match stage, kind:
         case "consent", "arrived":
             return to("consent")
         case "consent", "declined" | "full":
             return to("out", why=kind)
         case "consent", "consented":
-            return to("instructions", cell=detail["cell"])
+            return to("instructions", cell=detail["cell"], seed=detail.get("seed", ""), agreed=event.at)
         case "instructions", "read":
-            return to("quiz") if study.quiz.questions else to("lobby")
+            return to("quiz") if study.quiz.questions else go_on(state)
         case "quiz", "answered":
+            tried = msgspec.structs.replace(state, tries=state.tries + 1)
             if detail["right"]:
-                return to("lobby", tries=state.tries + 1)
-            if state.tries + 1 >= study.quiz.attempts:
-                return to("out", why="screened", tries=state.tries + 1)
-            return msgspec.structs.replace(state, tries=state.tries + 1)
+                return go_on(tried)
+            if tried.tries >= study.quiz.attempts:
+                return to("out", why="screened", tries=tried.tries)
+            return tried
+        case "page", "answered":
+            return go_on(msgspec.structs.replace(state, page=state.page + 1))
+        case "lobby", "grouped":
+            return msgspec.structs.replace(state, group=detail["group"], member=detail["member"])
         case "lobby", "matched":
-            return to("match", table=detail["table"], match=detail["match"], seat=detail["seat"])
+            where = {name: detail[name] for name in ("table", "match", "seat")}
+            return to(
+                "match", **where, group=state.group or detail["match"], earlier=state.results, points=None, page=0
+            )
         case "lobby", "unmatched":
             return to("out", why="unmatched")
         case "match", "finished":
-            result = {"points": float(detail["points"]), "whole": bool(detail["whole"])}
-            return to("survey", **result) if study.survey else to("debrief", **result)
+            to_play = study.matches.number - len(state.earlier) - 1
+            result = {"points": float(detail["points"]), "whole": bool(detail["whole"]), "to_play": to_play}
+            return go_on(msgspec.structs.replace(state, **result))
         case "match", "dropped":
             return to("out", why="late" if detail.get("how") == LATE else "dropped")
         case "survey", "answered":
             return to("debrief", failed_checks=tuple(detail.get("failed", ())))
     raise Refusal("This cannot be done now: the page shows what comes next.")
+
+
+def _noted(state: State, kind: str, detail: Mapping[str, Any]) -> State:
+    """The state after an event that changes no stage."""
+    if kind == FORGOTTEN:
+        return msgspec.structs.replace(state, is_forgotten=True)
+    if kind == "released":
+        return msgspec.structs.replace(state, is_released=True)
+    if kind == "paid":
+        return msgspec.structs.replace(state, by_hand=detail.get("amount"), reason=detail.get("reason", ""))
+    return state
+
+
+def pages_after(study: Study, played: int) -> Sequence[Page]:
+    """The pages after so many matches. Between two matches there is one at least: it shows the points."""
+    between = range(1, study.matches.number)
+    pages = [page for page in study.pages if played in (page.after or between)]
+    return pages or ([BETWEEN] if played in between else [])
+
+
+def own_page(study: Study, state: State) -> Page:
+    """The page of the study's own at which a participant is."""
+    return pages_after(study, len(state.results))[state.page]
+
+
+def meets_once(study: Study, cell: Cell) -> bool:
+    """Whether nobody of a cell meets anybody twice in their matches."""
+    return meetings(schedule(cell.group, len(cell.people), study.matches.number, "")) == 1
 
 
 def course(study: Study, events: Sequence[Event]) -> Iterator[tuple[Event, State, State]]:
@@ -167,11 +261,15 @@ def fold_events(study: Study, events: Sequence[Event]) -> dict[str, State]:
 def places_taken(states: Collection[State]) -> Counter[str]:
     """Cell -> the number of its places in use.
 
-    Leaving before the match frees a place; so does a match that all have left.
+    Leaving before the match frees a place; so does a match, or a group, that all have left, and the host.
     """
-    live_matches = {state.match for state in states if not state.has_left_match}
+    live_groups = {state.group or state.match for state in states if not state.has_left_match}
     return Counter(
-        state.cell for state in states if state.cell and (state.match in live_matches if state.match else not state.why)
+        state.cell
+        for state in states
+        if state.cell
+        and not state.is_released
+        and (group in live_groups if (group := state.group or state.match) else not state.why)
     )
 
 
@@ -184,37 +282,13 @@ def assign_cell(study: Study, cells: Sequence[Cell], states: Mapping[str, State]
     """
     places = places_taken(states.values())
     free = [cell for cell in cells if places[cell.name] < cell.quota]
-    if incomplete := [cell for cell in free if places[cell.name] % len(cell.people)]:
+    if incomplete := [cell for cell in free if places[cell.name] % cell.size]:
         free = incomplete
     else:
-        fewest = min((places[cell.name] // len(cell.people) for cell in free), default=0)
-        free = [cell for cell in free if places[cell.name] // len(cell.people) == fewest]
+        fewest = min((places[cell.name] // cell.size for cell in free), default=0)
+        free = [cell for cell in free if places[cell.name] // cell.size == fewest]
     assigned = sum(bool(state.cell) for state in states.values())
     return Random(f"{study.name}/{assigned}").choice(free).name if free else None
-
-
-def faults(questions: Sequence[FormQuestion], answers: Mapping[str, str]) -> dict[int, str]:
-    """Place of a question -> the fault of its answer. `answers` has the place of the question as key."""
-    faults_by_place = {}
-    for place, question in enumerate(questions):
-        answer = answers.get(str(place), "")
-        if not answer.strip():
-            if not question.optional:
-                faults_by_place[place] = FAULTS["missing"]
-        elif question.options and answer not in question.options:
-            faults_by_place[place] = FAULTS["other"]
-        elif len(answer) > LONG:
-            faults_by_place[place] = FAULTS["long"]
-    return faults_by_place
-
-
-def wrong_questions(questions: Sequence[FormQuestion], answers: Mapping[str, str]) -> list[str]:
-    """The texts of the questions with a wrong answer."""
-    return [
-        question.ask
-        for place, question in enumerate(questions)
-        if question.right is not None and answers.get(str(place), "") != question.right
-    ]
 
 
 class FixedTerms(msgspec.Struct, frozen=True):
@@ -228,12 +302,24 @@ class FixedTerms(msgspec.Struct, frozen=True):
     dropout: Dropout
     lobby: Lobby
     seconds: float
+    matches: Matches = Matches()
+    pages: list[Page] = []
 
 
 def terms_of(study: Study) -> FixedTerms:
     """The fixed terms of a study."""
     cells = {name: msgspec.structs.replace(group, quota=1, interviews=False) for name, group in study.cells.items()}
-    return FixedTerms(cells, study.quiz, study.survey, study.pay, study.dropout, study.lobby, study.seconds)
+    return FixedTerms(
+        cells,
+        study.quiz,
+        study.survey,
+        study.pay,
+        study.dropout,
+        study.lobby,
+        study.seconds,
+        study.matches,
+        study.pages,
+    )
 
 
 def require_unchanged(study: Study, terms: str | None) -> None:
@@ -273,26 +359,50 @@ class Earned(NamedTuple):
 
 
 def earned(study: Study, state: State) -> Earned:
-    """The pay by the study's rule: for points, and for participants who could not finish through no fault of theirs."""
+    """The pay by the study's rule: for points, for waiting, and for participants who could not finish.
+
+    What the host pays by hand is not in it.
+    """
     pay = study.pay
+    waiting = pay.waiting * (state.waited // 60)
     if state.why == "unmatched":
-        return Earned(pay.show_up, study.lobby.pay)
+        return Earned(pay.show_up, round(study.lobby.pay + waiting, 2))
     if state.why and not state.match_over:
-        return Earned(pay.show_up if state.why == "screened" and pay.screened else 0.0, 0.0)
-    if state.points is None:
+        if state.why == "screened":
+            return Earned(pay.show_up if pay.screened else 0.0, 0.0)
+        minutes = (state.since - state.agreed) // 60 if state.has_left_match else 0.0
+        return Earned(0.0, round(min(pay.show_up, pay.leaving * minutes), 2))
+    if not state.match_over:
         return Earned(0.0, 0.0)
-    bonus = max(0.0, state.points * pay.point)
+    paid = paid_results(study, state)
+    bonus = max(0.0, sum(result.points for result in paid) * pay.point)
     bonus = bonus if pay.most is None else min(bonus, pay.most)
-    return Earned(pay.show_up, round(bonus if state.whole else max(bonus, pay.abandoned), 2))
+    bonus = bonus if all(result.whole for result in paid) else max(bonus, pay.abandoned)
+    return Earned(pay.show_up, round(bonus + waiting, 2))
 
 
-def ending(study: Study, state: State) -> Literal["complete", "screened", "unmatched"] | None:
+def drawn(study: Study, state: State) -> int | None:
+    """The match (from 0) that is paid, drawn from the participant's seed; None if all are paid."""
+    return Random(state.seed).randrange(study.matches.number) if study.matches.paid == "one" else None
+
+
+def paid_results(study: Study, state: State) -> tuple[Result, ...]:
+    """The matches whose points are paid. Empty before the end of the last match."""
+    if not state.match_over:
+        return ()
+    paid = drawn(study, state)
+    return state.results if paid is None else state.results[paid : paid + 1]
+
+
+def ending(study: Study, state: State) -> Literal["complete", "screened", "unmatched", "partial"] | None:
     """The kind of completion code of a participant; None for a participant without a code, or not at an end yet."""
     if state.stage == "debrief" or (state.why and state.match_over):
         return "complete"
-    if state.why == "unmatched" or (state.why == "screened" and study.pay.screened):
-        return "unmatched" if state.why == "unmatched" else "screened"
-    return None
+    if state.why == "unmatched":
+        return "unmatched"
+    if state.why == "screened" and study.pay.screened:
+        return "screened"
+    return "partial" if state.has_left_match and earned(study, state).bonus else None
 
 
 def exclusions(state: State, partner_left: bool = False) -> list[str]:
@@ -305,6 +415,6 @@ def exclusions(state: State, partner_left: bool = False) -> list[str]:
     reasons += ["another left the match"] if partner_left and not state.has_left_match else []
     return (
         reasons
-        + (["match ended early"] if not state.whole else [])
+        + (["match ended early"] if not all(result.whole for result in state.results) else [])
         + [f"attention: {check}" for check in state.failed_checks]
     )

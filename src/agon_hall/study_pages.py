@@ -1,8 +1,7 @@
-"""The pages of a study: consent, rules, questions, lobby, survey and the code; and the experimenter's monitor."""
+"""The pages of a study: consent, rules, questions, lobby, own pages, survey and the code."""
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
@@ -19,36 +18,30 @@ from agon.errors import AgonError
 from agon.games.html import text
 from agon.games.pages import page_of
 from agon.loop import start_match
-from agon.paths import ROOT
 from agon_hall import Refusal
 from agon_hall.access import Throttle
 from agon_hall.firewall import address
 from agon_hall.links import SIGNATURE, participant_in
-from agon_hall.protocol import Cell, FormQuestion, Study, study
+from agon_hall.protocol import Cell, Study, study
+from agon_hall.questions import FAULTS, LONG, FormQuestion, faults, image_of, wrong_questions
 from agon_hall.rules import rules_text
-from agon_hall.session import ALL, RejectedForm, Session
+from agon_hall.session import RejectedForm, Session
 from agon_hall.study import (
     BEFORE,
-    FAULTS,
-    LONG,
     NOTE,
     STEPS,
     WHY,
     State,
+    drawn,
     earned,
-    ending,
-    faults,
-    places_taken,
-    wrong_questions,
+    meets_once,
+    own_page,
 )
 from agon_hall.tables import Hall
-from agon_hall.watching.choice import listing
 from agon_hall.web import NoPage, live, read_form, redirect, render, routes_of, safe, streams
 
 log = logging.getLogger("agon_hall")
 
-MOST = 10_000
-"""The most links that are shown at once."""
 TICK = 1.0
 """Seconds between two ticks of the sessions."""
 
@@ -195,31 +188,32 @@ async def page(request: Request) -> Response:
                 faults_of_form = {"answers": answers, "faults": faults_by_place}
         except Refusal as refusal:
             faults_of_form = {"why": str(refusal)}
-        session.rejections[who] = RejectedForm(session.states[who].stage, **faults_of_form)
+        session.rejections[who] = RejectedForm(session.states[who].place, **faults_of_form)
         return redirect(session.at(who))  # after a refusal too, so that going back and reloading send nothing
     state = session.look(who)
-    rejection = session.rejections.get(who, RejectedForm(state.stage))
-    if rejection.stage != state.stage:
-        rejection = RejectedForm(state.stage)
+    rejection = session.rejections.get(who, RejectedForm(state.place))
+    if rejection.place != state.place:
+        rejection = RejectedForm(state.place)
     table = session.table(who) if state.stage == "match" else None
     leaving = "leave" in request.query_params and state.stage not in ("out", "debrief")
     if table is not None and not leaving and not streams(request):
         return redirect(f"/seat?key={session.hall.keys.key_of('seat', table.id, state.seat)}")
     context = participant_context(session, who, state) | {"rejection": rejection, "leaving": leaving}
-    here = request.query_params.get("stage", state.stage) if streams(request) else state.stage
+    here = request.query_params.get("place", state.place) if streams(request) else state.place
 
     def draw() -> dict[str, Any]:
-        """The remaining time in the lobby, and whether the participant has reached another stage than this page's."""
-        now = session.states[who]
-        has_moved = here in (*BEFORE, "match", "survey") and now.stage != here
-        seconds_left = session.study.lobby.seconds - (session.clock() - now.since)
-        waiting = here == "lobby" and not leaving
-        wait = {"has_moved": has_moved, "seconds_left": round(max(0.0, seconds_left)) if waiting else None}
-        return wait | {"page_link": session.at(who), "say": session.say}
+        """The remaining time on the page, and whether the participant has gone on to another one."""
+        now, seconds_left = session.states[who], None if leaving else session.seconds_left(who)
+        has_moved = here.partition("-")[0] in (*BEFORE, "page", "match", "survey") and now.place != here
+        return {
+            **{"has_moved": has_moved, "waits": now.stage == "lobby" and not leaving},
+            "seconds_left": None if seconds_left is None else round(max(0.0, seconds_left)),
+            **{"page_link": session.at(who), "say": session.say},
+        }
 
     presence = partial(session.mark_presence, who)
     watching, title = session.watchers[who], session.study.title
-    return live(request, "study.html", title, draw, watching, context, presence=presence, stage=state.stage)
+    return live(request, "study.html", title, draw, watching, context, presence=presence, place=state.place)
 
 
 def submit(session: Session, who: str, sent: Mapping[str, str]) -> Mapping[int, str]:
@@ -234,9 +228,8 @@ def submit(session: Session, who: str, sent: Mapping[str, str]) -> Mapping[int, 
         if now.stage == "quiz" and not questions(session, now):  # all questions are about other games
             session.do(who, "answered", answers={}, right=True)
         return {}
-    tries = str(state.tries)
-    again = sent.get("tries", tries) != tries  # a quiz that is sent twice, as by a reload, is one try
-    if do not in ("quiz", "survey") or do != state.stage or again:
+    again = sent.get("place", state.place) != state.place  # a quiz that is sent twice, as by a reload, is one try
+    if do not in ("quiz", "page", "survey") or do != state.stage or again:
         raise Refusal("This has been answered already: the page shows what comes next.")
     form_questions = questions(session, state)
     answers = {str(place): sent.get(str(place), "") for place in range(len(form_questions))}
@@ -245,6 +238,9 @@ def submit(session: Session, who: str, sent: Mapping[str, str]) -> Mapping[int, 
         return faults_by_place
     if do == "survey":
         session.do(who, "answered", answers=answers, failed=wrong_questions(form_questions, answers))
+        return {}
+    if do == "page":
+        session.do(who, "answered", page=own_page(session.study, state).name, answers=answers)
         return {}
     wrong = wrong_questions(form_questions, answers)
     now = session.do(who, "answered", answers=answers, right=not wrong)
@@ -256,9 +252,9 @@ def submit(session: Session, who: str, sent: Mapping[str, str]) -> Mapping[int, 
 
 
 def questions(session: Session, state: State) -> Sequence[FormQuestion]:
-    """The questions of the survey, or of the quiz before the participant's game."""
-    if state.stage == "survey":
-        return session.study.survey
+    """The questions of the survey, of an own page, or of the quiz before the participant's game."""
+    if state.stage in ("survey", "page"):
+        return session.study.survey if state.stage == "survey" else own_page(session.study, state).questions
     cell = session.cells.get(state.cell)  # None if the file has it no longer
     return [
         question
@@ -279,7 +275,11 @@ def participant_context(session: Session, who: str, state: State) -> dict[str, A
         **{"lang": design.language, "study": design, "state": state, "code": code, "link": link},
         "steps": {key: words for key, words in STEPS.items() if key not in stages_absent(design)},
         "rules": safe(rules_of(cell, design.language)) if has_rules and cell is not None else "",
-        "questions": questions(session, state) if state.stage in ("quiz", "survey") else [],
+        "questions": questions(session, state) if state.stage in ("quiz", "page", "survey") else [],
+        "own": (own := own_page(design, state) if state.stage == "page" else None),
+        "image": image_of(own) if own else "",
+        "meets_once": cell is not None and design.matches.number > 1 and bool(cell.group) and meets_once(design, cell),
+        "paid_match": drawn(design, state) if state.match_over else None,
         "reason": WHY.get(state.why, ""),
         "earnings": earned(design, state),
     }
@@ -287,11 +287,12 @@ def participant_context(session: Session, who: str, state: State) -> dict[str, A
 
 def stages_absent(design: Study) -> set[str]:
     """The stages that a study does not have."""
-    return {
-        name
-        for name, stage_questions in (("quiz", design.quiz.questions), ("survey", design.survey))
-        if not stage_questions
+    parts = {
+        "quiz": design.quiz.questions,
+        "page": design.pages or design.matches.number > 1,
+        "survey": design.survey,
     }
+    return {name for name, part in parts.items() if not part}
 
 
 @cache
@@ -308,69 +309,4 @@ def rules_of(cell: Cell, language: str = "en") -> str:
     return f'<p class="soft">{text(note)}</p>{rules}'
 
 
-# --- the experimenter's
-
-
-async def monitor(request: Request) -> Response:
-    """The list of all studies, or the monitor of one."""
-    name = request.query_params.get("study", "")
-    if name not in names("study"):
-        studies = [
-            (study_name, f"/monitor?study={quote(study_name)}", fault(study_name)) for study_name in names("study")
-        ]
-        return render(request, "studies.html", title="Studies", studies=studies)
-    try:
-        session: Session = request.app.state.studies.session(name)
-    except AgonError as error:
-        raise NoPage("This study cannot be run", str(error), HTTPStatus.UNPROCESSABLE_ENTITY) from None
-    number_text, base = request.query_params.get("number", ""), str(request.base_url).rstrip("/")
-    number = (
-        int(number_text)
-        if number_text.isdecimal() and len(number_text) < 9
-        else sum(cell.quota for cell in session.cells.values())
-    )
-    links = [base + session.link(str(pid)) for pid in range(1, min(max(number, 1), MOST) + 1)]
-    frame: dict[str, Any] = {"personal_links": links if session.study.signed else [], "most": MOST}
-    frame |= {
-        "platform": f"{base}/join/{name}?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}",
-        "test_link": base + session.link("test"),
-    }
-    title = f"Study: {session.study.title}"
-    return live(request, "monitor.html", title, partial(monitor_context, session), session.watchers[ALL], frame)
-
-
-def fault(name: str) -> str:
-    """The fault of a study's file; empty if there is none."""
-    try:
-        reload_study(name)
-    except AgonError as error:
-        return str(error)
-    return ""
-
-
-def monitor_context(session: Session) -> dict[str, Any]:
-    """The context of the monitor: cells and their places, the participants and their stages, pay and spending."""
-    design, path = session.study, ROOT / "transcripts/studies" / session.study.name / "turns.parquet"
-    states, spent = session.states.values(), Counter[str]()
-    for table in {state.table for state in states if state.table}:
-        if (row := session.hall.store.table(table)) is not None:
-            spent.update(row.spent)
-    return {
-        **{"session": session, "now": session.clock(), "pseudonym": session.hall.keys.pseudonym, "spent": spent},
-        "under_way": Counter(state.cell for state in states if state.stage not in ("out", "debrief")),
-        "complete": Counter(state.cell for state in states if ending(design, state) == "complete"),
-        "before": Counter(state.cell for state in states if state.why and not state.match),
-        "leavers": Counter(state.cell for state in states if state.has_left_match),
-        "places": places_taken(states),
-        "earnings": [earned(design, state) for state in states],
-        "currency": design.pay.currency,
-        **{"collected": listing(path).index if path.is_file() else (), "turns_file": f"studies/{design.name}/turns"},
-        "host_key": lambda table: session.hall.keys.key_of("host", table),
-    }
-
-
-routes = [
-    Route("/join/{study}", join),
-    *routes_of("/part/{study}", page, "POST"),
-    *routes_of("/monitor", monitor),
-]
+routes = [Route("/join/{study}", join), *routes_of("/part/{study}", page, "POST")]

@@ -148,9 +148,10 @@ class Walker:
         for place, question in enumerate(questions(self.session, self.state) if do == stage else ()):
             if question.ask.split("&")[0].split("<")[0].split('"')[0].split("'")[0] not in page:
                 raise AgonError(f"the page does not ask {question.ask!r}")
-            answers[str(place)] = question.right or (question.options[0] if question.options else "a rehearsal")
+            in_words = str(question.number[0]) if question.number else "a rehearsal"
+            answers[str(place)] = question.right or next(iter(question.choices), in_words)
             if self.pid.startswith("guesses") and stage == "quiz":
-                answers[str(place)] = next(option for option in question.options if option != question.right)
+                answers[str(place)] = next(option for option in question.choices if option != question.right)
         return {"do": "decline" if self.pid.startswith("declines") else do, **answers}
 
     async def _play(self) -> None:

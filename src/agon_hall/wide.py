@@ -11,13 +11,14 @@ import pandas as pd
 from agon.agents.base import STOOD_IN
 from agon.turns import action_of, no_formula
 from agon_hall.protocol import Study
-from agon_hall.study import NOTE, Event, course
+from agon_hall.study import NOTE, Event, course, own_page
 
 Names = Mapping[tuple[str, int], str]
 """Match and seat -> the hashed name of the participant there."""
 CHAT = ["match", "round", "phase", "seat", "participant", "agent", "text"]
 MISSED = ("stood in", "missed")
 """Columns of participants.csv: the answers that a script gave for a participant, and those that nobody gave."""
+ANSWERS = ["participant", "page", "played", "number", "question", "answer", "late"]
 PAGES = ["participant", "page", "arrived", "seconds", "pages closed"]
 
 
@@ -82,13 +83,31 @@ def pages(design: Study, events: Sequence[Event], names: Mapping[str, str]) -> p
         if event.kind == NOTE:
             rows[open_page[who]][4] += event.detail.get("what") == "page closed"
             continue
-        if who in open_page and state.stage == before.stage:
+        if who in open_page and state.place.rpartition("-")[0] == before.place.rpartition("-")[0]:  # a try of the quiz
             continue
         if who in open_page:
             rows[open_page[who]][3] = round(event.at - open_page[who][2], 1)
         open_page[who] = key = who, state.stage, event.at
         rows[key] = [names[who], state.stage, f"{datetime.fromtimestamp(event.at, UTC):%Y-%m-%dT%H:%M:%SZ}", None, 0]
     return pd.DataFrame(rows.values(), columns=PAGES)
+
+
+def page_answers(design: Study, events: Sequence[Event], names: Mapping[str, str]) -> pd.DataFrame:
+    """A row for each question of an own page that a participant reached.
+
+    `played` is the number of their matches before it. `answer` is absent for a question without an answer, and `late`
+    says that the page went on by itself.
+    """
+    rows = []
+    for event, before, _ in course(design, events):
+        if before.stage != "page" or event.kind != "answered":
+            continue
+        answers = event.detail.get("answers", {})
+        for place, question in enumerate(own_page(design, before).questions):
+            answer = no_formula(answers.get(str(place), "")) or None
+            who, late = names[event.participant], bool(event.detail.get("late"))
+            rows.append((who, event.detail["page"], len(before.results), place + 1, question.ask, answer, late))
+    return pd.DataFrame(rows, columns=ANSWERS)
 
 
 def missed(turns: pd.DataFrame) -> pd.DataFrame:

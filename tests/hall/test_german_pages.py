@@ -24,7 +24,7 @@ from agon_hall import forms
 from agon_hall.rules import question_text, title
 
 HALL, GAMES = ROOT / "src/agon_hall", ROOT / "src/agon/games"
-HOSTS = ("lobby.py", "new_table.py")
+HOSTS = ("lobby.py", "monitor.py", "new_table.py")
 """Modules of pages for hosts alone, which are in English."""
 TEMPLATES = [*(HALL / "templates").glob("*.html"), *GAMES.rglob("*.html")]
 GERMAN = say_in("de")

@@ -12,7 +12,7 @@ from driving import settled
 from test_study_rules import ONE, TWO, Clock, gathered, goes, made, plays, run, session, short, short_conf  # noqa: F401
 
 from agon import AgonError
-from agon_hall import study_pages, upkeep, verbs, wide
+from agon_hall import monitor, study_pages, upkeep, verbs, wide
 
 NUMBER = "qsecretpidq"
 
@@ -146,7 +146,7 @@ def test_the_rows_of_others_and_all_places_stay(played):
 
     async def places():
         async with session(played, Clock(), **ONE) as place:
-            return study_pages.monitor_context(place)["places"], {who: s.stage for who, s in place.states.items()}
+            return monitor.monitor_context(place)["places"], {who: s.stage for who, s in place.states.items()}
 
     before = run(places())
     forget(played)

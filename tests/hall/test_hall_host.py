@@ -14,7 +14,7 @@ from test_study_rules import TWO, Clock, gathered, goes, plays, run, session
 from agon import ROOT
 from agon.games.html import as_text
 from agon.plan import PERSON
-from agon_hall import Refusal, study_pages, table, tables
+from agon_hall import Refusal, monitor, table, tables
 from agon_hall.lobby import _change
 from agon_hall.web import parts_of
 
@@ -199,11 +199,16 @@ def test_the_monitor_leads_from_a_participant_to_table_and_transcript(tmp_path, 
             people = [goes(place, "a"), goes(place, "b")]
             place.tick()
             await plays(place, *people)
-            context = {"say": place.say, **study_pages.monitor_context(place)}
+            context = {"say": place.say, **monitor.monitor_context(place)}
             page = BeautifulSoup(parts_of("monitor.html", context)["people"], "html.parser")
-            return [link["href"] for link in page.find_all("a")], place.states[people[0]], place.hall
+            names = [link["href"].partition("who=")[2] for link in page.find_all("a")]
+            assert names == [place.hall.keys.pseudonym(who) for who in reversed(people)]
+            pages = [{"say": place.say, **monitor.participant_context(place, who)} for who in people]
+            ways = "".join(parts_of("participant.html", context)["way"] for context in pages)
+            links = BeautifulSoup(ways, "html.parser").find_all("a")
+            return [link["href"] for link in links], place.states[people[0]], place.hall
 
-    monkeypatch.setattr(study_pages, "ROOT", tmp_path / "root")
+    monkeypatch.setattr(monitor, "ROOT", tmp_path / "root")
     links, state, made = run(go())
     key = made.keys.key_of("host", state.table)
     assert links == [f"/host?key={key}"] * 2

@@ -24,14 +24,15 @@ from agon.games.html import as_text
 from agon.games.pages import page_of
 from agon.loop import start_match
 from agon.turns import read
-from agon_hall import Refusal, access, study_pages, tables, web
+from agon_hall import Refusal, access, monitor, study_pages, tables, web
+from agon_hall.monitor import monitor_context
 from agon_hall.protocol import Study, cells, match_id, study
 from agon_hall.rehearsal import checks, rehearse
 from agon_hall.rules import OWN_RULES, RULES, rules_text
 from agon_hall.server import Server, open_socket
 from agon_hall.session import Session
 from agon_hall.store import Blocked, Store
-from agon_hall.study_pages import monitor_context, rules_of
+from agon_hall.study_pages import rules_of
 from agon_hall.tables import Hall
 
 NAMES = ("counterfactual_people", "tradecraft_people")
@@ -146,7 +147,7 @@ def test_links_that_are_none_open_nothing(tmp_path):
 
 
 def test_where_links_are_signed_nobody_comes_by_one_of_their_own_making(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(study_pages, "names", lambda group: ["own"])
+    monkeypatch.setattr(monitor, "names", lambda group: ["own"])
 
     async def walk(client, session):
         shown = html.unescape((await client.get("/monitor?study=own&number=3")).text)
@@ -226,9 +227,9 @@ def test_what_people_write_is_text_and_faults_are_said_and_kept(tmp_path):
         assert page.status_code == 200 and "Please answer this question." in page.text
         page = await client.post(at, data={"do": "quiz", "0": "a"})
         assert "This is not right." in page.text and "Tries left: 1" in page.text
-        page = await client.post(at, data={"do": "quiz", "tries": "0", "0": "a"})  # a reload sends it again
+        page = await client.post(at, data={"do": "quiz", "place": "quiz-0-0-0", "0": "a"})  # a reload sends it again
         assert "This has been answered already" in page.text and "Tries left: 1" in page.text
-        assert 'name="tries" value="1"' in page.text
+        assert 'name="place" value="quiz-0-0-1"' in page.text
         assert "This has been answered already" in (await client.post(at, data={"do": "survey"})).text
         (who,) = session.states
         table = session.hall.open("pd", ["human", "tit_for_tat"])
@@ -328,11 +329,11 @@ def test_a_cell_that_is_gone_from_the_file_strands_nobody(tmp_path):
 
 
 def test_who_leaves_is_out_for_good(tmp_path, monkeypatch):
-    monkeypatch.setattr(study_pages, "names", lambda group: ["own"])
+    monkeypatch.setattr(monitor, "names", lambda group: ["own"])
 
     async def walk(client, session):
-        monitor = html.unescape((await client.get("/monitor?study=own")).text)
-        assert "/join/own?PROLIFIC_PID={{%PROLIFIC_PID%}}" in monitor  # as Prolific's documentation writes it
+        shown = html.unescape((await client.get("/monitor?study=own")).text)
+        assert "/join/own?PROLIFIC_PID={{%PROLIFIC_PID%}}" in shown  # as Prolific's documentation writes it
         at = str((await client.get("/join/own?pid=1")).url)
         await client.post(at, data={"do": "agree"})
         assert "Leave the study?" in (await client.get(at + "&leave=1")).text

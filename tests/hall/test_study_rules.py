@@ -21,11 +21,12 @@ from agon import ROOT, AgonError
 from agon.agents.languages import ENGLISH, language_for
 from agon.plan import plan
 from agon.turns import read
-from agon_hall import Refusal, protocol, study_pages, tables
+from agon_hall import Refusal, monitor, protocol, study_pages, tables
 from agon_hall.gather import gather
 from agon_hall.links import participant_in
 from agon_hall.people import DRAFTS, LETTERS
 from agon_hall.protocol import Study, cells, experiment, match_id, study
+from agon_hall.questions import faults, wrong_questions
 from agon_hall.seat import submit
 from agon_hall.session import Session
 from agon_hall.study import (
@@ -36,10 +37,8 @@ from agon_hall.study import (
     assign_cell,
     earned,
     ending,
-    faults,
     fold_events,
     next_state,
-    wrong_questions,
 )
 from agon_hall.tables import Hall
 from agon_hall.web import Sent, parse_form
@@ -410,7 +409,7 @@ def test_who_withdraws_after_the_match_has_left_nobody(tmp_path, short):
             place.do(people[0], "withdrew")
             state = place.states[people[0]]
             assert earned(place.study, state).show_up == 2 and place.code(people[0]) == "DONE"  # and is paid
-            counted = study_pages.monitor_context(place)
+            counted = monitor.monitor_context(place)
             assert counted["complete"]["two"] == counted["under_way"]["two"] == 1
             assert not counted["before"]["two"] and not counted["leavers"]["two"]
 
@@ -566,19 +565,13 @@ def test_a_match_that_all_left_makes_room_on_the_monitor(tmp_path, short):
             people = [goes(place, name) for name in "abcd"]
             place.tick()
             first = [who for who in people if place.states[who].match == place.states[people[0]].match]
-            assert (
-                study_pages.monitor_context(place)["places"]["two"] == 4
-                and place.states[goes(place, "e")].why == "full"
-            )
+            assert monitor.monitor_context(place)["places"]["two"] == 4 and place.states[goes(place, "e")].why == "full"
             place.do(first[0], "withdrew")
-            assert (
-                study_pages.monitor_context(place)["places"]["two"] == 4
-                and place.states[goes(place, "f")].why == "full"
-            )
+            assert monitor.monitor_context(place)["places"]["two"] == 4 and place.states[goes(place, "f")].why == "full"
             place.do(first[1], "withdrew")
             assert (
-                study_pages.monitor_context(place)["places"]["two"] == 2
-                and study_pages.monitor_context(place)["leavers"]["two"] == 2
+                monitor.monitor_context(place)["places"]["two"] == 2
+                and monitor.monitor_context(place)["leavers"]["two"] == 2
             )
             others = [goes(place, name) for name in "gh"]
             place.tick()

@@ -162,3 +162,25 @@ def test_rare_pages_and_pages_of_researchers_fit_a_phone(server, person, come):
     for link, wanted in (("/monitor", "Studies"), ("/monitor?study=seldom", "seldom")):
         looker.page.goto(server.url + link)
         fits(looker, wanted)
+
+
+def test_a_host_pays_and_ends_a_part_on_a_phone(server, person):
+    """Its page fits, axe finds nothing, and what the host does reaches the participant."""
+    own = ready(server, "hands", OF["counterfactual"])
+    ada, host = person(), person(**PHONE)
+    ada.page.goto(f"{server.url}/join/{own['name']}?PROLIFIC_PID=ada")
+    with ada.page.expect_navigation():
+        ada.page.get_by_role("button", name="I agree, and take part").click()
+    host.page.goto(f"{server.url}/monitor?study={own['name']}")
+    host.page.get_by_role("rowheader").get_by_role("link").first.click()
+    host.page.wait_for_url("**who=*")
+    fits(host, "Pay by hand")
+    host.page.get_by_role("textbox", name="Amount in GBP").fill("1,50")
+    host.page.get_by_role("textbox", name="Reason").fill("a slow line")
+    host.page.get_by_role("button", name="Set the amount").click()
+    host.page.get_by_text("1.50 GBP: a slow line").wait_for()
+    host.page.get_by_text("End their part now").click()
+    host.page.get_by_role("checkbox", name="I am sure").check()
+    host.page.get_by_role("button", name="End their part", exact=True).click()
+    host.page.get_by_text("out: removed").wait_for()
+    ada.page.get_by_text("The host of the study has ended your part in it.").wait_for()
