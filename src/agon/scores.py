@@ -19,7 +19,7 @@ from agon.metrics.tallies import OF_ASKING as ASKING_OF_TESTED
 from agon.metrics.tallies import RANGES as RANGES_OF_TESTED
 from agon.metrics.tallies import per_match as of_tested
 from agon.registry import PACKAGES
-from agon.turns import LATER, matches, tidy
+from agon.turns import LATER, replaced, tidy
 
 ANY = {
     "points": "points of the match",
@@ -130,19 +130,32 @@ def scores(
     Raises AgonError for a metric that does not exist, or that no match has.
     """
     require_metrics(metrics)
-    turns = with_all(turns)
+    table = measure(with_all(turns), games, metrics, seats)
+    require_values(table, metrics)
+    return table
+
+
+def measure(
+    turns: pd.DataFrame, games: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | None = None
+) -> pd.DataFrame:
+    """The table of `scores`, of turns that `with_all` returned. A metric may be absent everywhere."""
     seat_rows = turns[["match", "seat"]].drop_duplicates().astype({"match": "str"})
-    table = pd.DataFrame(index=pd.MultiIndex.from_frame(seat_rows.sort_values(["match", "seat"])))
-    if not ANY.keys().isdisjoint(metrics):
-        table = _of_any(turns).reindex(table.index, columns=metrics).dropna(axis=1, how="all")
+    index = pd.MultiIndex.from_frame(seat_rows.sort_values(["match", "seat"]))
+    table = pd.DataFrame(index=index)
+    if of_any := [name for name in metrics if name in ANY]:
+        table = _of_any(turns, of_any).reindex(index)
     if others := [name for name in metrics if name not in ANY]:
         for part in _measured(turns, games, others, sorted(turns.seat.unique()) if seats is None else seats):
             values = part.astype({"match": "str"}).set_index(["match", "seat"])
-            table = table.combine_first(values[values.columns.intersection(others)]).reindex(table.index)
-    if absent := [name for name in metrics if name not in table or table[name].isna().all()]:
+            table = table.combine_first(values[values.columns.intersection(others)]).reindex(index)
+    return table.reindex(columns=metrics).astype(float).reset_index()
+
+
+def require_values(table: pd.DataFrame, metrics: Sequence[str]) -> None:
+    """Raises AgonError for a metric that no row of a table has."""
+    if absent := [name for name in metrics if table[name].isna().all()]:
         games = ", ".join(metric.games for metric in all_metrics() if metric.name == absent[0])
         raise AgonError(f"no match here has the metric {absent[0]}, which is for games: {games} (agon list metrics)")
-    return table[list(metrics)].astype(float).reset_index()
 
 
 def with_all(turns: pd.DataFrame) -> pd.DataFrame:
@@ -163,24 +176,25 @@ def with_new_names(turns: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _of_any(turns: pd.DataFrame) -> pd.DataFrame:
-    """The metrics of ANY, by match and seat. A match with a replaced action has no points."""
-    seats = matches(turns).set_index(["match", "seat"])
-    asked = turns[turns.asked].astype({"tokens": float}).groupby(["match", "seat"], observed=True)
-    costs = asked[["tokens", "seconds"]]
-    sums = costs.sum().where(costs.count().eq(asked.size(), axis=0))
-    rounds = turns.groupby("match", observed=True)["round"].nunique()
-    seats, sums, rounds = (_by_text_ids(table) for table in (seats, sums, rounds))
-    is_own_play = seats.replaced.groupby("match").transform("max") == 0
-    columns = {
-        "points": seats.total.where(is_own_play),
-        "points_per_round": seats.total.div(rounds, level="match").where(is_own_play),
-        "won": seats.won.astype(float).where(is_own_play),
-        "valid_share": seats.valid.where(_by_text_ids(asked.size()).reindex(seats.index).notna()),
-        "tokens_of_match": sums.tokens,
-        "seconds_of_match": sums.seconds,
-    }
-    return pd.DataFrame(columns).reindex(seats.index)
+def _of_any(turns: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
+    """The metrics of ANY with these names, by match and seat. A match with a replaced action has no points."""
+    columns = {"total": turns.payoff, "valid": turns.valid, "asked": turns.asked, "replaced": replaced(turns)}
+    for name in [name for name in ("tokens", "seconds") if f"{name}_of_match" in names]:
+        values = turns[name].astype(float)
+        columns |= {name: values.where(turns.asked), f"no_{name}": turns.asked & values.isna()}
+    by_seat = pd.DataFrame(columns).groupby([turns["match"], turns.seat], observed=True, sort=False)
+    sums, size = _by_text_ids(by_seat.sum()), _by_text_ids(by_seat.size())
+    sums_of_match = sums.groupby("match", sort=False)
+    values = {"valid_share": (sums.valid / size).where(sums.asked > 0)}
+    for name in sums.columns.intersection(["tokens", "seconds"]):
+        values[f"{name}_of_match"] = sums[name].where((sums.asked > 0) & (sums[f"no_{name}"] == 0))
+    is_own_play = sums_of_match.replaced.transform("max") == 0
+    values["points"] = sums.total.where(is_own_play)
+    values["won"] = sums.total.eq(sums_of_match.total.transform("max")).astype(float).where(is_own_play)
+    if "points_per_round" in names:
+        rounds = _by_text_ids(turns.groupby("match", observed=True)["round"].nunique())
+        values["points_per_round"] = values["points"].div(rounds, level="match")
+    return pd.DataFrame({name: values[name] for name in names})
 
 
 def _by_text_ids(table: Any) -> Any:

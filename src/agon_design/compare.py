@@ -1,7 +1,7 @@
 """Compares conditions by metrics: does chain of thought change cooperation, by how much, and are the matches enough?"""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import inf, nan
@@ -14,10 +14,11 @@ from statsmodels.stats.multitest import multipletests
 from agon.conf import renaming_notes, suggest
 from agon.errors import AgonError
 from agon.metrics.power import needed
-from agon.scores import all_metrics, scores, with_all
-from agon.turns import cut_off, partial, replaced
+from agon.scores import all_metrics, require_values
+from agon.turns import partial
 from agon_design.differences import Difference, by_stratum, difference
 from agon_design.prereg import condition_now
+from agon_design.seats import COUNTS, seat_rows
 from agon_design.strengths import Strengths, strengths
 from agon_design.units import OF_SEAT, in_both, require_columns, silent_matches, units_of
 from agon_design.words import (
@@ -74,6 +75,43 @@ class Comparison:
         return strata_figure(self.strata[of_row].reset_index(drop=True), together, keys, most)
 
 
+@dataclass(frozen=True)
+class Question:
+    """What is compared, by which metrics. See `compare`."""
+
+    metrics: Sequence[str]
+    column: str
+    """The column of conditions."""
+    choices: Sequence[str]
+    """The conditions, by their present names; none: all values of the column."""
+    strata: Sequence[str]
+    detect: Mapping[str, float]
+    """Metric -> a difference to detect."""
+    alike: bool
+    words: Sequence[str]
+    """The conditions as they were written."""
+
+
+def question(
+    metrics: str | Sequence[str],
+    by: str,
+    *,
+    within: Sequence[str] = (),
+    detect: float | Mapping[str, float] | None = None,
+    alike: bool = False,
+) -> Question:
+    """The question of these arguments of `compare`. Raises AgonError."""
+    names = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
+    if not names:
+        raise AgonError("say by which metric to compare (agon list metrics)")
+    column, _, values_text = by.partition(":")
+    strata = list(within) or [item for item in OF_SEAT if item != column]
+    choices = list(dict.fromkeys(condition_now(column, value) for value in values_text.split(",") if value))
+    detectable = _by_metric(detect, names)
+    _require_distinct(column, strata, names)
+    return Question(names, column, choices, strata, detectable, alike, re.split("[,+]", values_text))
+
+
 def compare(
     turns: pd.DataFrame,
     games: pd.DataFrame,
@@ -97,21 +135,23 @@ def compare(
     `alike`: all strata weigh the same, as in `agon_design.power`; else they weigh by their matches.
     Raises AgonError for a metric, column or condition that does not exist, and where no two conditions share a stratum.
     """
-    agents = {*turns.agent.dropna().unique()} if "agent" in turns else set()
-    turns = with_all(turns)
-    names = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
-    if not names:
-        raise AgonError("say by which metric to compare (agon list metrics)")
-    detectable = _by_metric(detect, names)
-    column, _, values_text = by.partition(":")
-    strata = list(within) or [item for item in OF_SEAT if item != column]
-    choices = list(dict.fromkeys(condition_now(column, value) for value in values_text.split(",") if value))
-    _require_distinct(column, strata, names)
-    units = units_of(turns, games, column, strata, choices)
-    conditions = choices or sorted(units.condition.unique())
+    asked = question(metrics, by, within=within, detect=detect, alike=alike)
+    return compare_seats(seats_for(asked, turns, games), games, asked)
+
+
+def seats_for(asked: Question, turns: pd.DataFrame | Iterable[pd.DataFrame], games: pd.DataFrame) -> pd.DataFrame:
+    """The seats of turns (agon_design.seats.seat_rows), with what a question needs."""
+    return seat_rows(turns, games, asked.metrics, [asked.column, *asked.strata], (asked.column, asked.choices))
+
+
+def compare_seats(seats: pd.DataFrame, games: pd.DataFrame, asked: Question) -> Comparison:
+    """`compare` of the seats of turns (`seats_for`). Raises AgonError."""
+    names, column, strata, detectable, alike = asked.metrics, asked.column, asked.strata, asked.detect, asked.alike
+    units = units_of(seats, games, column, strata, asked.choices)
+    conditions = asked.choices or sorted(units.condition.unique())
     if unknown := [item for item in conditions if item not in set(units.condition)]:
-        existing = units_of(turns, games, column, strata, ()).condition.unique()
-        if column in turns and (turns[column] == unknown[0]).any():
+        existing = units_of(seats, games, column, strata, ()).condition.unique()
+        if column in seats and (seats[column] == unknown[0]).any():
             raise AgonError(
                 f"no match counts for {column} {unknown[0]!r}: wherever it plays another condition sits before it, or is under test"
             )
@@ -119,9 +159,10 @@ def compare(
     if len(conditions) < 2:
         raise AgonError(f"to compare takes two conditions, and {column} has {' '.join(conditions) or 'none'} alone")
     sides = units[["match", "seat_of"]].explode("seat_of").rename(columns={"seat_of": "seat"}).astype({"seat": int})
-    seat_scores = scores(turns[turns["match"].isin(units["match"])], games, names, sorted(sides.seat.unique()))
-    means = sides.merge(seat_scores, "left", ["match", "seat"]).groupby("match")[names].mean()
-    units = units.join(means, on="match").assign(silent=units["match"].isin(silent_matches(turns)))
+    require_values(seats[seats["match"].isin(units["match"])], names)
+    sides = sides.merge(seats[["match", "seat", *COUNTS, *names]], "left", ["match", "seat"])
+    means = sides.groupby("match")[names].mean()
+    units = units.join(means, on="match").assign(silent=units["match"].isin(silent_matches(seats)))
     metric_of = {metric.name: metric for metric in all_metrics()}
     asking = {name for name, metric in metric_of.items() if metric.of_asking}
     units.loc[units.silent, [name for name in names if name not in asking]] = np.nan
@@ -143,13 +184,13 @@ def compare(
     table = pd.concat(cells, ignore_index=True)
     notes = [
         explain_fixed(table, strata),
-        *(f"note: partial: {text}" for text in partial(turns)),
-        *renaming_notes("agent", agents.union(re.split("[,+]", values_text))),
+        *(f"note: partial: {text}" for text in partial(seats)),
+        *renaming_notes("agent", {*seats.recorded, *asked.words}),
         *dict.fromkeys(gaps),
         *explain_left_out(units, names, asking, table, strata),
-        *explain_missing_values(units, [metric_of[name] for name in names], turns),
+        *explain_missing_values(units, [metric_of[name] for name in names], seats),
     ]
-    counts = _counts(turns, sides, units, conditions)
+    counts = _counts(sides, units, conditions)
     return Comparison(pairs, table[[*KEYS, *table.columns.drop(KEYS)]], counts, notes)
 
 
@@ -195,16 +236,11 @@ def _fields(result: Difference, detect: float | None, is_wanted: bool) -> dict[s
     )
 
 
-def _counts(turns: pd.DataFrame, sides: pd.DataFrame, units: pd.DataFrame, conditions: Sequence[str]) -> pd.DataFrame:
+def _counts(sides: pd.DataFrame, units: pd.DataFrame, conditions: Sequence[str]) -> pd.DataFrame:
     """One row per condition: its matches, and counts of its seats' answers."""
-    asked = turns.asked
-    rows = turns[["match", "seat"]].assign(
-        answers=asked, void=asked & turns.action.isna(), replaced=replaced(turns), cut_off=cut_off(turns)
-    )
-    by_seat = rows.groupby(["match", "seat"], observed=True).sum().reset_index().astype({"match": "str"})
-    by_condition = sides.merge(by_seat, on=["match", "seat"]).merge(units[["match", "condition"]], on="match")
-    sums = by_condition.groupby("condition")[["answers", "void", "replaced", "cut_off"]].sum()
-    sums.insert(0, "matches", by_condition.groupby("condition")["match"].nunique())
+    by_condition = sides.merge(units[["match", "condition"]], on="match").groupby("condition")
+    sums = by_condition[COUNTS[:4]].sum().set_axis(["answers", "void", "replaced", "cut_off"], axis="columns")
+    sums.insert(0, "matches", by_condition["match"].nunique())
     return sums.reindex(conditions).reset_index()
 
 
@@ -216,16 +252,24 @@ def rate(
     A player is named by the values of its seat in the columns `by`, as agent@model. A match counts if every seat has the metric.
     Raises AgonError for a metric or column that does not exist, and where no two players met.
     """
-    turns = with_all(turns)
+    return rate_seats(seats_to_rate(turns, games, metric, by), metric, by)
+
+
+def seats_to_rate(
+    turns: pd.DataFrame | Iterable[pd.DataFrame], games: pd.DataFrame, metric: str, by: Sequence[str]
+) -> pd.DataFrame:
+    """The seats of turns (agon_design.seats.seat_rows), with what `rate_seats` needs. Raises AgonError."""
     if wrong := [name for name in by if name in ("match", metric)]:
         raise AgonError(f"by={wrong[0]} names no player: it tells apart what is compared (usual: agent,model)")
-    require_columns(by, [*map(str, turns)])
-    seats = turns.drop_duplicates(["match", "seat"])[list(dict.fromkeys(["match", "seat", *by]))].astype(
-        {"match": "str"}
+    return seat_rows(turns, games, [metric], by)
+
+
+def rate_seats(seats: pd.DataFrame, metric: str, by: Sequence[str]) -> Strengths:
+    """`rate` of the seats of turns (`seats_to_rate`). Raises AgonError."""
+    require_columns(by, [*map(str, seats)])
+    require_values(seats, [metric])
+    names = ["@".join(filter(None, map(str, row))) for row in seats[list(by)].to_numpy()]
+    results = seats[["match", "seat"]].assign(
+        player=names, score=seats[metric].mask(seats["match"].isin(silent_matches(seats)))
     )
-    names = seats[list(by)].astype("str").astype(object)
-    texts = ["@".join(name for name in row if isinstance(name, str) and name) for row in names.to_numpy()]
-    values = scores(turns, games, [metric]).rename(columns={metric: "score"})
-    values.loc[values["match"].isin(silent_matches(turns)), "score"] = np.nan
-    results = seats[["match", "seat"]].assign(player=texts).merge(values, on=["match", "seat"])
     return strengths(results[results.score.notna().groupby(results["match"]).transform("all")])

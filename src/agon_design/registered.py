@@ -11,10 +11,10 @@ from statsmodels.stats.multitest import multipletests
 from agon.errors import AgonError, count
 from agon.paths import ROOT
 from agon.record.registration import plan_hash, registration
-from agon.scores import with_all
-from agon.turns import PARTIAL, replaced
+from agon.turns import PARTIAL
 from agon_design.compare import compare
 from agon_design.prereg import Exclusion, Hypothesis, Preregistration, condition_now, content_of
+from agon_design.seats import seat_rows
 from agon_design.words import of_matches
 
 LEVEL = 0.05
@@ -38,7 +38,7 @@ def check_comparison(
 ) -> list[str]:
     """Lines that say, for each experiment with a registration, whether the comparison is a registered one.
 
-    `pairs`: the pairs of `compare`, of the turns that `exclude` keeps.
+    `turns`: these, or their seats. `pairs`: the pairs of `compare`, of the seats that `exclude` keeps.
     """
     column = by.partition(":")[0]
     analyses = [
@@ -50,51 +50,49 @@ def check_comparison(
         )
         for row in pairs.itertuples()
     ]
-    lines = [
+    return [
         line
         for name, rows in _with_registration(turns)
         for line in check_registration(_recording(name), analyses, rows["match"].unique())
     ]
-    return lines + exclude(turns)[1]
 
 
-def exclude(turns: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Removes the matches that the registrations of their experiments exclude; returns the turns and a line per exclusion.
+def exclude(seats: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Removes the matches that the registrations of their experiments exclude; returns the other seats, and a line per exclusion.
 
-    Exclusions in free words remove nothing. Raises AgonError where a column is missing.
+    `seats`: agon_design.seats.seat_rows. Exclusions in free words remove nothing.
     """
     ids, lines = set[str](), list[str]()
-    for name, rows in _with_registration(turns):
+    for name, rows in _with_registration(seats):
         for exclusion in _content(name).exclusions:
             if isinstance(exclusion, str):
                 continue
-            matches = _matches_excluded(exclusion, with_all(rows))
+            matches = _matches_excluded(exclusion, rows)
             lines.append(
                 f"registered exclusion: {exclusion}: {of_matches(len(matches), rows['match'].unique())} left out"
             )
             ids |= matches
-    return turns[~turns["match"].isin(ids)], lines
+    return seats[~seats["match"].isin(ids)], lines
 
 
-def _matches_excluded(exclusion: Exclusion, turns: pd.DataFrame) -> set[str]:
+def _matches_excluded(exclusion: Exclusion, seats: pd.DataFrame) -> set[str]:
     """The ids of the matches that it excludes."""
     if exclusion.unreadable is not None:
-        asked = turns[turns.asked]
-        unreadable = asked.action.isna() | replaced(asked)
-        shares = unreadable.groupby([asked["match"], asked.seat], observed=True).mean()
-        return set(shares[shares > exclusion.unreadable].index.get_level_values("match"))
-    if exclusion.rounds is not None:
-        rounds = turns.groupby("match", observed=True)["round"].nunique()
-        return set(rounds.index[rounds < exclusion.rounds])
-    column, value = ("agent", exclusion.agent) if exclusion.agent is not None else ("model", exclusion.model)
-    return set(turns["match"][turns[column] == condition_now(column, str(value))])
+        excluded = (seats.n_asked - seats.n_own) / seats.n_asked > exclusion.unreadable
+    elif exclusion.rounds is not None:
+        excluded = seats.n_rounds < exclusion.rounds
+    else:
+        column, value = ("agent", exclusion.agent) if exclusion.agent is not None else ("model", exclusion.model)
+        excluded = seats[column] == condition_now(column, str(value))
+    return set(seats["match"][excluded])
 
 
 def run_registered(turns: pd.DataFrame, games: pd.DataFrame) -> list[str]:
     """Runs the registered analyses of the experiments in turns; returns their results as lines."""
     lines = []
     for name, rows in _with_registration(turns):
-        analysed, left_out = exclude(rows)
+        kept, left_out = exclude(seat_rows(rows, games))
+        analysed = rows[rows["match"].isin(kept["match"])]
         results, failed = [], list[str]()
         for hypothesis in _content(name).hypotheses:
             try:

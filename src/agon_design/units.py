@@ -12,7 +12,7 @@ from agon.conf import suggest
 from agon.errors import AgonError
 from agon.metrics.differences import Cells
 from agon.scores import ANY, NEEDED
-from agon.turns import COLUMNS, replaced
+from agon.turns import COLUMNS
 
 USUAL = ["match", "game", "variant", "seat", "role", "agent", "model"]
 """Columns of turns that are facts of a seat in a match."""
@@ -37,25 +37,20 @@ def columns_to_read(metrics: Collection[str], names: Collection[str]) -> list[st
 
 
 def units_of(
-    turns: pd.DataFrame, games: pd.DataFrame, column: str, strata: Sequence[str], choices: Collection[str]
+    seats: pd.DataFrame, games: pd.DataFrame, column: str, strata: Sequence[str], choices: Collection[str]
 ) -> pd.DataFrame:
     """One row per match with a condition: match, condition, seat_of (the seats that count for it), beside, and the columns `strata`.
 
-    `beside`: the other conditions at the table. `column`: the column of conditions. `choices`: the conditions; none: all.
-    All values are texts. Raises AgonError for a column that does not exist, or that has several values for a seat of a match.
+    `seats`: a row per match and seat (agon_design.seats). `beside`: the other conditions at the table. `column`: the column of
+    conditions. `choices`: the conditions; none: all.
     """
-    columns = [name for name in dict.fromkeys([*USUAL, column, *strata]) if name not in OPPONENTS]
-    require_columns(columns, [*map(str, turns), *OPPONENTS])
-    for name in [name for name in columns if name not in USUAL]:
-        if turns.groupby(["match", "seat"], observed=True)[name].nunique(dropna=False).max() > 1:
-            raise AgonError(f"{name} has several values for one seat of a match: conditions and strata have one")
-    seats = turns[columns].drop_duplicates(["match", "seat"]).sort_values(["match", "seat"])
-    tested, labels_kept = _tested(games), list(dict.fromkeys(["match", *strata]))
-    seats = _texts(seats)
+    names = [name for name in dict.fromkeys([*USUAL, column, *strata]) if name not in OPPONENTS]
+    seats = seats[names].sort_values(["match", "seat"], kind="stable", ignore_index=True)
     if choices and column in seats:  # others are not looked at
         seats = seats[seats["match"].isin(set(seats["match"][seats[column].isin(choices)]))]
-    rows = []
-    for under_test, candidates in _candidates(seats, tested):
+    tested, rows = _tested(games), []
+    like = _alike(seats)
+    for under_test, candidates in _candidates(seats[seats["match"].isin(set(like))], tested):
         able = [row for row in candidates if (row[column] in choices if choices else row[column])]
         if able:
             first = able[0]
@@ -65,17 +60,31 @@ def units_of(
                 "seat_of": same if under_test else same[:1],
                 "beside": {row[column] for row in able} - {first[column]},
             }
-            rows.append({name: first[name] for name in labels_kept} | labels)
-    return pd.DataFrame(rows, columns=[*labels_kept, "condition", "seat_of", "beside"])
+            rows.append({name: first[name] for name in ["match", *strata]} | labels)
+    units = pd.DataFrame(rows, columns=[*dict.fromkeys(["match", *strata]), "condition", "seat_of", "beside"])
+    kinds = units.rename(columns={"match": "like"})
+    return like.rename("like").rename_axis("match").reset_index().merge(kinds, on="like")[[*units]]
+
+
+def _alike(seats: pd.DataFrame) -> pd.Series:
+    """Match -> the first match whose seats have the same values. `seats` lie together for each match."""
+    kind = seats.groupby([*seats.columns.drop("match")], sort=False, dropna=False).ngroup().to_numpy()
+    number, ids = pd.factorize(seats["match"])
+    place = seats.groupby(number).cumcount().to_numpy()
+    table = np.full((len(ids), place.max(initial=0) + 1), -1)
+    table[number, place] = kind
+    _, first, like = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    return pd.Series(ids[first[like]], ids)
 
 
 def players(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
     """One row per match and seat under test, or per seat where none is under test: USUAL, opponent, opponent_model, as texts."""
-    seats = turns[USUAL].drop_duplicates(["match", "seat"]).sort_values(["match", "seat"])
-    return pd.DataFrame([row for _, rows in _candidates(_texts(seats), _tested(games)) for row in rows])
+    seats = texts(turns[USUAL].drop_duplicates(["match", "seat"]).sort_values(["match", "seat"]))
+    return pd.DataFrame([row for _, rows in _candidates(seats, _tested(games)) for row in rows])
 
 
-def _texts(seats: pd.DataFrame) -> pd.DataFrame:
+def texts(seats: pd.DataFrame) -> pd.DataFrame:
+    """`seats` with all columns but `seat` as texts; absent ones are empty."""
     seats = seats.astype(dict.fromkeys(seats.columns.drop("seat"), "str")).astype(object)
     return seats.where(seats.notna(), "")
 
@@ -126,9 +135,6 @@ def in_both(units: pd.DataFrame, name: str, pair: tuple[str, str], strata: Seque
     return firsts.reset_index(drop=True), [(parts[code], parts[code + 1]) for code in both]
 
 
-def silent_matches(turns: pd.DataFrame) -> pd.Index:
+def silent_matches(seats: pd.DataFrame) -> set[str]:
     """The matches in which a seat was asked and gave no answer of its own."""
-    asked = turns[turns.asked]
-    is_own = asked.action.notna() & ~replaced(asked)
-    answered = is_own.groupby([asked["match"], asked.seat], observed=True).any().groupby("match", observed=True).all()
-    return answered.index[~answered].astype("str")
+    return set(seats["match"][seats.n_asked.gt(0) & seats.n_own.eq(0)])

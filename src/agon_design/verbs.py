@@ -91,26 +91,32 @@ def compare(
     import pandas as pd
 
     from agon.report.sources import answer_sources, explain_sources
-    from agon.turns import read, read_games, write_table
-    from agon_design.compare import compare as compared
+    from agon.turns import read_games, read_parts, write_table
+    from agon_design.compare import compare_seats, question, seats_for
     from agon_design.registered import check_comparison, exclude
     from agon_design.units import columns_to_read
 
-    tables = [read(path, columns_to_read(metrics, columns)) for path in paths]
+    asked, games = question(metrics, by, within=keys, detect=detect, alike=alike), read_games(*paths)
+    tables = [
+        seats_for(
+            asked, (part.assign(file=name) for part in read_parts(path, columns_to_read(metrics, columns))), games
+        )
+        for path, name in zip(paths, _short_names(paths), strict=True)
+    ]
     for (one, first), (other, second) in combinations(zip(paths, tables, strict=True), 2):
         if both := set(first.match) & set(second.match):
             raise AgonError(
                 f"{display_path(one)} and {display_path(other)} hold the same match, {min(both)} ({len(both):,} such): take each once"
             )
-    table = pd.concat([item.assign(file=name) for name, item in zip(_short_names(paths), tables, strict=True)])
-    analysed, left_out = exclude(table)
+    seats = pd.concat(tables, ignore_index=True)
+    analysed, left_out = exclude(seats)
     if analysed.empty and left_out:
         raise AgonError(f"no match is left to compare: {'; '.join(left_out)}")
-    comparison = compared(analysed, read_games(*paths), metrics, by, within=keys, detect=detect, alike=alike)
+    comparison = compare_seats(analysed, games, asked)
     click.echo(str(comparison))
-    for source in answer_sources(table).itertuples():
+    for source in answer_sources(seats[seats.model.ne("")]).itertuples():
         click.echo(visible(explain_sources(source)))
-    for line in check_comparison(table, comparison.pairs, by, keys, alike):
+    for line in [*check_comparison(seats, comparison.pairs, by, keys, alike), *left_out]:
         click.echo(visible(line))
     if folder is not None:
         for name in ("pairs", "strata", "conditions"):
@@ -172,12 +178,13 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
     columns = [name for name in by.split(",") if name]
     _require_names([metric], columns, [Path(source)])
 
-    from agon.turns import read, read_games, write_table
-    from agon_design.compare import rate as rated
+    from agon.turns import read_games, read_parts, write_table
+    from agon_design.compare import rate_seats, seats_to_rate
     from agon_design.units import columns_to_read
 
-    table = read(source, columns_to_read([metric], columns))
-    strengths = rated(table, read_games(source), metric, columns)
+    parts = read_parts(source, columns_to_read([metric], columns))
+    seats = seats_to_rate(parts, read_games(source), metric, columns)
+    strengths = rate_seats(seats, metric, columns)
     head = ["player", "matches", "strength", "95 %", "", "comes first", "rank", "from", "to"]
     say_columns([head], strengths.players)
     click.echo(
@@ -186,7 +193,7 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
     click.echo(f"note: {strengths.ties:.0%} of all pairs tied; from, to: ranks that 95 % confidence leaves")
     if strengths.ties == 1:
         click.echo("note: every match was a tie: nothing tells these players apart")
-    if len(games := sorted(set(table.game))) > 1:
+    if len(games := sorted(set(seats.game))) > 1:
         click.echo(f"note: one list of {len(games)} games ({', '.join(games)}): wins in all of them count together")
     if strengths.groups > 1:
         click.echo(f"note: {strengths.groups} groups of players never met: strengths compare within a group alone")

@@ -18,6 +18,7 @@ from agon.turns import mark_partial, read, read_games, tidy, typed, write, write
 from agon_design.compare import _counts, compare, rate
 from agon_design.permutation import DRAWN
 from agon_design.power import variances
+from agon_design.seats import seat_rows
 from agon_design.words import explain_condition
 
 
@@ -441,9 +442,7 @@ def test_players_are_rated_and_spread_under_the_new_name():
 
 
 def test_compare_names_the_answers_that_were_cut_off():
-    turns = of_ends("length", "length", "stop")
-    turns = turns.astype({"match": "str"})
-    sides = turns[turns.seat == 0][["match", "seat"]].drop_duplicates()
-    units = sides[["match"]].assign(condition="zs")
-    [row] = _counts(turns, sides, units, ["zs"]).itertuples()
+    seats = seat_rows(of_ends("length", "length", "stop"), TABLE)
+    sides = seats[seats.seat == 0]
+    [row] = _counts(sides, sides[["match"]].assign(condition="zs"), ["zs"]).itertuples()
     assert explain_condition(row).endswith("2 cut off")

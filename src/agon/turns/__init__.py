@@ -28,7 +28,7 @@ from agon.turns.derived import (
     replaced,
     subjects,
 )
-from agon.turns.files import column_names, experiments, is_turns, no_formula, read, write, write_table
+from agon.turns.files import column_names, experiments, is_turns, no_formula, read, read_parts, write, write_table
 from agon.turns.games import GAMES, games_frame, games_path, is_games, read_games, write_games
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "partial",
     "read",
     "read_games",
+    "read_parts",
     "replaced",
     "schema",
     "subjects",

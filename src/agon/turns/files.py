@@ -5,12 +5,14 @@ import fcntl
 import json
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import time
 
 import pandas as pd
 import pyarrow as pya
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from agon.errors import AgonError
@@ -21,6 +23,8 @@ from agon.turns.derived import PARTIAL
 
 MEANINGS = "agon columns"
 """Key of a file's metadata with the meanings of its columns, as JSON."""
+PART = 100_000
+"""Rows of a part of a table that is not read at once."""
 
 
 def write(turns: pd.DataFrame, path: Path) -> None:
@@ -77,18 +81,64 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
     Older tables without the columns LATER get them (agon.turns.completed).
     """
     path = input_path(path)
-    if unknown := [name for name in columns or () if name not in COLUMNS]:
-        raise AgonError(f"turns have no column {', '.join(unknown)}: see agon.turns.COLUMNS")
-    names = columns or list(COLUMNS)
+    names, older = _names_to_read(path, columns)
+    with _explaining(path):
+        table = pq.read_table(path, columns=names, page_checksum_verification=True)
+    return _checked(_as_frame(table, path), path, columns, older)
+
+
+def read_parts(path: str | Path, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
+    """The table of `read` in parts, each of whole matches and of about PART rows. Raises AgonError as `read` does.
+
+    `columns` must have `match`. A table comes in one part if it lacks columns of LATER, or if rows of a match lie apart.
+    """
+    path = input_path(path)
+    names, older = _names_to_read(path, columns)
+    if older or not _is_in_order(path):
+        yield read(path, columns)
+        return
+    rest: list[pya.Table] = []
+    for batch in _batches(path, names):
+        table = pya.concat_tables([*rest, batch]).unify_dictionaries()
+        codes = table["match"].combine_chunks().indices.to_numpy(zero_copy_only=False)
+        end = int((codes == codes[-1]).argmax())  # the last match may go on in the next batch
+        rest = [table.slice(end)]
+        if end:
+            yield _checked(_as_frame(table.slice(0, end), path), path, columns, older)
+    yield _checked(_as_frame(rest[0], path), path, columns, older)
+
+
+def _is_in_order(path: Path) -> bool:
+    """Whether there are rows, and those of each match follow one another."""
+    seen, last = set[str](), None
+    for batch in _batches(path, ["match"]):
+        new = pc.run_end_encode(batch["match"].combine_chunks().dictionary_decode()).values.to_pylist()
+        new, last, before = new[new[0] == last :], new[-1], len(seen)
+        seen.update(new)
+        if len(seen) != before + len(new):
+            return False
+    return bool(seen)
+
+
+def _batches(path: Path, names: list[str] | None) -> Iterator[pya.Table]:
+    """Columns of a file, PART rows at a time. The column `match` is a dictionary of the matches of these rows alone."""
+    with _explaining(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        for batch in file.iter_batches(PART, columns=names):
+            table = pya.Table.from_batches([batch])
+            ids = table["match"].cast(pya.large_string()).dictionary_encode()
+            yield table.set_column(table.column_names.index("match"), "match", ids)
+
+
+def _as_frame(table: pya.Table, path: Path) -> pd.DataFrame:
+    with _explaining(path):
+        return table.to_pandas(self_destruct=True)  # gives up each column once it is copied: a quarter less memory
+
+
+@contextmanager
+def _explaining(path: Path) -> Iterator[None]:
+    """Raises AgonError for a file that is missing or unreadable."""
     try:
-        names_there = set(pq.read_schema(path).names)
-        older = [name for name in LATER if name in names and name not in names_there]
-        names_to_read = (
-            [*{*(columns or names_there), *(EVIDENCE if older else ())}.difference(older)] if older else columns
-        )
-        table = pq.read_table(path, columns=names_to_read, page_checksum_verification=True)
-        turns = table.to_pandas(self_destruct=True)  # gives up each column once it is copied: a quarter less memory
-        del table  # nothing is left in it
+        yield
     except FileNotFoundError:
         raise AgonError(explain_absence(path)) from None
     except (
@@ -104,6 +154,21 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
         raise AgonError(
             f"{display_path(path)} cannot be read ({reason}): it is no table of turns, or is damaged{again}"
         ) from None
+
+
+def _names_to_read(path: Path, columns: list[str] | None) -> tuple[list[str] | None, list[str]]:
+    """The columns to read from a file (None: all), and those of LATER that are asked for and missing."""
+    if unknown := [name for name in columns or () if name not in COLUMNS]:
+        raise AgonError(f"turns have no column {', '.join(unknown)}: see agon.turns.COLUMNS")
+    with _explaining(path):
+        names_there = set(pq.read_schema(path).names)
+    older = [name for name in LATER if name in (columns or COLUMNS) and name not in names_there]
+    return [*{*(columns or names_there), *EVIDENCE}.difference(older)] if older else columns, older
+
+
+def _checked(turns: pd.DataFrame, path: Path, columns: list[str] | None, older: list[str]) -> pd.DataFrame:
+    """What was read, with the columns `older`, and the types of COLUMNS. Raises AgonError."""
+    names = columns or list(COLUMNS)
     missing = [name for name in [*names, *(EVIDENCE if older else ())] if name not in turns and name not in older]
     if missing:
         raise AgonError(f"{display_path(path)} is not a turns table: it has no column {', '.join(missing)}")
