@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from nbconvert.filters import markdown2html
 
-from agon.notebook.page import drawing, sanitized
+from agon.notebook.page import drawing, radar, sanitized
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -130,7 +130,8 @@ def shown(output: dict) -> str:
     if "image/png" in data:
         alt = output["metadata"].get("image/png", {}).get("alt", "")
         place = vector(base64.b64decode(data["image/png"]))
-        return html(f'<a href="{place}"><img class="agon-figure" src="{place}" alt="{escape(alt)}"></a>')
+        drawn = f'<a href="{place}"><img class="agon-figure" src="{place}" alt="{escape(alt)}"></a>'
+        return html(drawn) + html(radar(output["metadata"].get("image/png", {}).get("agon_radar")))
     if "text/html" in data:
         return html(f'<div class="agon-output">{sanitized(data["text/html"])}</div>')
     if "text/markdown" in data:
@@ -258,9 +259,9 @@ def copy(app: "Sphinx", failed: Exception | None) -> None:
         target = out / path.relative_to(ROOT)
         if path.suffix != ".html" or app.env.path2doc(f"{path.with_suffix('.ipynb')}") not in app.env.found_docs:
             target.parent.mkdir(parents=True, exist_ok=True)
-            guide = out / f"docs/{path.name}"
-            if path.suffix == ".html" and guide.exists():  # a guide that is also a page of the report
-                target.write_text(refresh(f"../docs/{path.name}", path.stem), encoding="utf-8")
+            guide = next((out / "docs").rglob(path.name), None)
+            if path.suffix == ".html" and guide:  # a guide that is also a page of the report
+                target.write_text(refresh(os.path.relpath(guide, target.parent), path.stem), encoding="utf-8")
             else:
                 shutil.copyfile(path, target)
             if path.name.startswith("explore_"):

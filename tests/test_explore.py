@@ -146,7 +146,7 @@ def test_words_filters_and_keys_find_a_row(tmp_path, visit):
     def searched(page):
         page.get_by_label("Search for words").focus()
         page.keyboard.type("once cooperate")
-        first = page.inner_text("[role=status]"), page.locator("details[open] summary").all_inner_texts()
+        first = page.inner_text("[role=status]"), page.locator("main details[open] summary").all_inner_texts()
         page.keyboard.press("Tab")
         page.keyboard.type("holds")  # it has none of these words, so it is not offered
         page.get_by_role("button", name="Clear all").press("Enter")
@@ -163,7 +163,7 @@ def test_words_filters_and_keys_find_a_row(tmp_path, visit):
 
 def test_a_statement_has_an_address_and_back_undoes_a_choice(tmp_path, visit):
     def followed(page):  # an option of a filter leads away from the one statement
-        first = page.inner_text("[role=status]"), page.locator("details[open] summary").all_inner_texts()
+        first = page.inner_text("[role=status]"), page.locator("main details[open] summary").all_inner_texts()
         page.get_by_label("Verdict").select_option("holds")
         chosen = page.url.partition("#")[2], page.inner_text("[role=status]")
         page.go_back()
@@ -217,6 +217,18 @@ def test_cards_are_put_in_order_and_back(tmp_path, visit):
         "sort=verdict",
         "",
     )
+
+
+@pytest.mark.parametrize(("width", "folded"), [(390, True), (1280, False)])
+def test_the_bar_is_folded_on_a_phone_alone(width, folded, tmp_path, visit):
+    def seen(page):
+        search = page.get_by_label("Search all statements")
+        before = search.is_visible()
+        if not before:
+            page.get_by_text("Menu and search").click()
+        return before, search.is_visible()
+
+    assert visit(written(tmp_path), seen, viewport={"width": width, "height": 800}) == (not folded, True)
 
 
 def test_the_bar_searches_all_statements(tmp_path, visit):
@@ -426,7 +438,7 @@ def test_links_of_findings_open_their_statement(visit):
     assert len(asked) > 10
 
     def first(page):
-        page.wait_for_selector("details[open] summary")
+        page.wait_for_selector("main details[open] summary")
         return page.locator("details[open]:has(.sign) summary").all_inner_texts()
 
     claims = pd.read_csv(CLAIMS)

@@ -140,6 +140,13 @@ def test_what_is_no_picture_runs_nothing():
     assert "<script" not in text and text.count("seen") == 2
 
 
+def test_the_data_of_a_radar_are_text():
+    hostile = "</script><script>alert(5)</script>"
+    told = {"image/png": {"agon_radar": {"axes": [hostile], "models": [], "printed": 1}}}
+    text = shown(nbformat.v4.new_output("display_data", {"image/png": "AAAA"}, metadata=told))
+    assert text.count("<script") == text.count("</script") == 2 and "alert(5)" in text
+
+
 def test_a_figure_does_not_repeat_the_answer_above_it(tmp_path):
     chart, _ = figures.figure(1, 1, (figures.NARROW, 2))
     figures.headline(chart, "They learn")
@@ -154,11 +161,30 @@ def test_a_figure_does_not_repeat_the_answer_above_it(tmp_path):
 
 
 def test_a_guide_leads_from_the_report_to_what_it_leads_to_from_docs():
-    text = "# One rule\n\n[a](#how-is-it-done) [b](b.md#c) [c](../src/x.py) [d](../notebooks/n.ipynb) [e](https://e.e/)\n\n"
-    made = guide(text + "## How is it done?\n\nSo.", {"all findings": "index.html"})
+    text = (
+        "# One rule\n\n[a](#how-is-it-done) [b](b.md#c) [c](../src/x.py) [d](../notebooks/n.ipynb) [e](https://e.e/)\n\n"
+        "[f](how-to/play.md#g) [h](../reports/h.html)\n\n## How is it done?\n\nSo."
+    )
+    made = guide("rule", text, {"all findings": "index.html"}, guides=["rule", "how-to/play"])
     for target in ("#how-is-it-done", "../docs/b.md#c", "../src/x.py", "n.html", "https://e.e/", "index.html"):
         assert f'href="{target}"' in made
+    assert 'href="play.html#g"' in made and 'href="h.html"' in made
     assert 'id="how-is-it-done"' in made and "Show the code" not in made
+
+
+def test_a_guide_of_a_folder_leads_to_its_neighbours():
+    made = guide(
+        "how-to/play", "# Play\n\n[a](rate.md) [b](../why.md) [c](../rule.md)", {}, guides=["how-to/rate", "why"]
+    )
+    assert [f'href="{target}"' in made for target in ("rate.html", "why.html", "../docs/rule.md")] == [True] * 3
+
+
+@pytest.mark.parametrize(("columns", "wide"), [(["name", "points"], False), (["a long name", *"bcdefghijklm"], True)])
+def test_the_keyboard_reaches_a_table_that_scrolls(columns, wide):
+    html = pd.DataFrame([[1] * len(columns)], columns=columns).to_html(notebook=True)
+    text = shown(nbformat.v4.new_output("execute_result", {"text/html": html}, execution_count=1))
+    assert ('aria-label="table: a long name, b,' in text) is wide and ('tabindex="0"' in text) is wide
+    assert "<th></th>" not in text
 
 
 def test_a_picture_on_a_page_is_told_in_words():

@@ -4,6 +4,7 @@ import re
 from base64 import b64decode
 
 import nbformat
+import pandas as pd
 import pytest
 from links import Page, dead
 
@@ -62,6 +63,12 @@ def test_no_cell_warns(path):
 
 
 @every_notebook
+def test_no_output_is_bare(path):
+    outputs = [output for cell in nbformat.read(path, as_version=4).cells for output in cell.get("outputs", [])]
+    assert [output.data for output in outputs if [*output.get("data", {})] == ["text/plain"]] == []
+
+
+@every_notebook
 def test_no_page_names_a_place_of_the_machine(path):
     assert re.search(r"/tmp/|/home/|/root/| at 0x[0-9a-f]{6}", path.read_text(encoding="utf-8")) is None
 
@@ -108,6 +115,72 @@ def texts_of(page):
 def test_text_in_figures_of_findings_can_be_read_on_a_phone(paper, visit):
     sizes = visit(ROOT / f"reports/{paper}_findings.html", texts_of, viewport={"width": 390, "height": 800})
     assert len(sizes) > 3 and min(sizes) >= SMALLEST
+
+
+ALIKE = "tr:nth-child(n+4), .square:nth-child(n+9), .code, li:nth-child(n+12), #explorer details:nth-of-type(n+6)"
+"""What is left out before axe looks, because the same stands before it: axe needs minutes for thousands of cells."""
+SCROLLING = """() => [...document.querySelectorAll("body *")].filter((box) => box.scrollWidth > box.clientWidth + 1
+  && ["auto", "scroll"].includes(getComputedStyle(box).overflowX) && box.tabIndex < 0
+  && !box.querySelector("a, button, input, select")).map((box) => box.outerHTML.slice(0, 200))"""
+"""Boxes that scroll sideways and that the keyboard does not reach."""
+
+
+def barred(page):
+    """What bars readers on a page: scrolling boxes without a way in, and what axe finds."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is missing: pages are not tested")
+    page.wait_for_load_state()
+    unreached = page.evaluate(SCROLLING)
+    page.evaluate("(alike) => document.querySelectorAll(alike).forEach((each) => each.remove())", ALIKE)
+    found = axe.Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return unreached + [(each["id"], each["nodes"][0]["html"]) for each in found]
+
+
+@every_page
+def test_no_page_bars_anybody(path, visit):
+    assert visit(path, barred, viewport={"width": 390, "height": 800}, color_scheme="dark") == []
+
+
+def told(page):
+    """The gains in percent that the radar tells: mean of gains, gain of the mean area, printed."""
+    return [int(number) for number in re.findall(r"(\d+) %", page.locator(".radar [role=status]").inner_text())[:3]]
+
+
+def test_axes_of_the_radar_can_be_moved_to_what_the_table_says(visit):
+    orders = pd.read_csv(ROOT / "results/tables/magic_axis_orders.csv")
+
+    def moved(page):
+        seen = [told(page)]
+        for name in ("smallest gain", "largest gain", "the paper's order"):
+            page.get_by_role("button", name=name).click()
+            seen.append(told(page))
+        return seen
+
+    first, least, most, again = visit(ROOT / "reports/magic_findings.html", moved)
+    assert first == again == [*map(round, (orders.mean_gain[0], orders.pooled_gain[0])), 37]
+    assert [least[0], most[0]] == [round(orders.mean_gain.min()), round(orders.mean_gain.max())]
+
+
+@pytest.mark.parametrize("way", ["keys", "mouse"])
+def test_an_axis_of_the_radar_is_moved_by_keys_or_dragged(way, visit):
+    def moved(page):
+        axis = page.get_by_role("slider", name="rationality")
+        before = axis.get_attribute("aria-valuenow"), told(page)
+        if way == "keys":
+            axis.press("ArrowLeft")
+        else:
+            axis.scroll_into_view_if_needed()
+            other = page.get_by_role("slider", name="coordination").bounding_box()
+            axis.hover()
+            page.mouse.down()
+            page.mouse.move(other["x"] + other["width"] / 2, other["y"] + other["height"] / 2, steps=4)
+            page.mouse.up()
+        return before, (axis.get_attribute("aria-valuenow"), told(page))
+
+    orders = pd.read_csv(ROOT / "results/tables/magic_axis_orders.csv").set_index("order")
+    swapped = orders.loc["judgement reasoning deception self_awareness cooperation rationality coordination"]
+    before, after = visit(ROOT / "reports/magic_findings.html", moved)
+    assert (before[0], after[0]) == ("7", "6")
+    assert after[1] == [*map(round, (swapped.mean_gain, swapped.pooled_gain)), 37] != before[1]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

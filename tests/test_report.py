@@ -1,10 +1,13 @@
 """The page over everything: right numbers, hostile text stays text."""
 
+import re
+from base64 import b64decode
+
 import nbformat
 import pandas as pd
 import pytest
 
-from agon import AgonError
+from agon import AgonError, figures
 from agon.report import agreement, index
 
 CELLS = pd.DataFrame(
@@ -138,7 +141,8 @@ def test_a_missing_table_is_named(tmp_path):
 
 def test_the_page_begins_with_findings_and_their_weight(tmp_path):
     claims = CLAIMS.assign(section=["abstract, 2", "1, 7", "2"])
-    page = index.index(CELLS, claims, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {})
+    drawings = {"one": "<svg></svg>"}
+    page = index.index(CELLS, claims, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, drawings=drawings)
     shown = [
         page.index(text)
         for text in ("A paper", "Who?", 'alt="Most do"', "Few know", "In the abstract: 1 of 1 statement holds")
@@ -146,6 +150,17 @@ def test_the_page_begins_with_findings_and_their_weight(tmp_path):
     assert shown == sorted(shown)
     assert "In introduction and conclusion: 1 of 1" in page
     assert "In the other sections: 0 of 1 statement hold, 1 fails" in page
+
+
+def test_a_picture_does_not_repeat_the_words_beside_it(tmp_path):
+    chart, _ = figures.figure(1, 1, (figures.NARROW, 2))
+    figures.headline(chart, "Most do")
+    figures.save(chart, tmp_path / "one")
+    drawn = (tmp_path / "one.svg").read_text()
+    given = CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}
+    page = index.index(*given, drawings={"one": drawn})
+    source = b64decode(re.search(r"svg\+xml;base64,([^\"]+)", page)[1]).decode()
+    assert "Most do" in drawn and "Most do" not in source and "<path" in source
 
 
 def test_a_finding_is_beside_what_the_paper_says(tmp_path):

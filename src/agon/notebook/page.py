@@ -1,6 +1,11 @@
-"""The page of an executed notebook. No script runs in it, its code is behind one switch, and it is the same for the same inputs."""
+"""The page of an executed notebook. Of scripts only agon's radar runs in it, and its code is behind one switch.
+
+It is the same for the same inputs.
+"""
 
 import itertools
+import json
+import posixpath
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
@@ -18,6 +23,8 @@ from nbconvert import HTMLExporter
 from nbconvert.filters import markdown2html
 from nbformat.v4 import new_markdown_cell, new_notebook
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+
+from agon.report.index import without_headline
 
 
 def settle(notebook: Any) -> None:
@@ -71,7 +78,7 @@ def page(
     """The notebook as one HTML page: its text and outputs sanitized, its code behind one switch, figures as drawings with their words.
 
     `links`: text -> target of the links at its top and end. `figures`: the folder with the notebook's figures, as PNG and SVG.
-    `guides`: files of docs/, without .md, that are pages beside this one, so that links lead to these.
+    `guides`: files of docs/, without .md, that are pages beside this one (by the last part of their name), so that links lead to these.
     """
     exporter = HTMLExporter(
         raw_template=files("agon.notebook").joinpath("page.html.j2").read_text(encoding="utf-8"),
@@ -94,18 +101,34 @@ def page(
         "highlighting": HIGHLIGHTING,
     }
     body, _ = exporter.from_notebook_node(notebook, resources=resources)
-    pages = "|".join(map(re.escape, guides))
-    return re.sub(rf'href="\.\./docs/({pages})\.md(?=["#])', r'href="\1.html', str(body)) if pages else str(body)
+    return _beside(str(body), guides)
 
 
-def guide(text: str, links: Mapping[str, str]) -> str:
-    """A guide (Markdown of docs/) as a page in reports/, with the anchors that its headings have elsewhere: words in small letters."""
+def _beside(html: str, guides: Sequence[str]) -> str:
+    """Links to guides that are pages in reports/ lead to these."""
+    pages = "|".join(map(re.escape, guides)) or "(?!)"
+    return re.sub(rf'href="\.\./docs/(?:{pages})\.md(?=["#])', lambda link: f'href="{Path(link[0]).stem}.html', html)
+
+
+def guide(name: str, text: str, links: Mapping[str, str], guides: Sequence[str] = ()) -> str:
+    """A guide (docs/NAME.md, whose text is `text`) as a page in reports/. `guides`: all that are pages there.
+
+    Its headings have the anchors that they have elsewhere: words in small letters.
+    """
     head, mark, rest = text.partition("\n## ")
     cells = [new_markdown_cell(part) for part in (head, mark + rest) if part]
-    html = page(new_notebook(cells=cells), head.partition("\n")[0].lstrip("# "), links)
+    html = page(new_notebook(cells=cells), f"agon: {head.partition(chr(10))[0].lstrip('# ')}", links)
     html = re.sub(r'(<h\d id="|href="#)([^"]+)"', lambda found: f'{found[1]}{_slug(unescape(found[2]))}"', html)
+    ways = "|".join(map(re.escape, links.values())) or "(?!)"
+    folder = f"../docs/{name}/.."
+    html = re.sub(
+        rf'href="(?!#|[a-z]+:|(?:{ways})")([^"#]+)',
+        lambda link: f'href="{posixpath.normpath(f"{folder}/{link[1]}")}',
+        html,
+    )
     html = re.sub(r'href="\.\./notebooks/(\w+)\.ipynb', r'href="\1.html', html)
-    return re.sub(r'href="(?!#|\.\./|[a-z]+:|\w+\.html")(?=[\w-]+[/.])', 'href="../docs/', html)
+    html = re.sub(r'href="\.\./reports/(\w+\.html)', r'href="\1', html)
+    return _beside(html, guides)
 
 
 def _slug(heading: str) -> str:
@@ -120,6 +143,7 @@ HIGHLIGHTING = (
     f"{DARK} {{ {HtmlFormatter(style='github-dark').get_style_defs('.highlight')} }}"
 )
 """Style of code, light and dark."""
+TEMPLATES = files("agon.report").joinpath("templates")
 WIDE = 420
 """Pixels: a drawing that is wider does not shrink on a phone, but scrolls in its own box."""
 
@@ -134,42 +158,57 @@ def drawing(picture: bytes, folder: Path | None) -> Path | None:
 
 def _drawn(output: Any, folder: Path | None) -> str:
     """A picture among the outputs as a figure: as a drawing where there is one, of a size that a phone can show."""
-    alt = escape(output.get("metadata", {}).get("image/png", {}).get("alt", ""))
+    about = output.get("metadata", {}).get("image/png", {})
+    alt, below = escape(about.get("alt", "")), radar(about.get("agon_radar"))
     data = str(output.data["image/png"])
     file = None
     with suppress(ValueError):  # what is no picture has no drawing
         file = drawing(b64decode(data), folder)
     if file is None:
-        return f'<figure><img class="drawn" src="data:image/png;base64,{escape(data)}" alt="{alt}"></figure>'
+        return f'<figure><img class="drawn" src="data:image/png;base64,{escape(data)}" alt="{alt}"></figure>{below}'
     text = file.read_text(encoding="utf-8")
     if output.metadata.get("agon_told"):
-        text = _without_headline(text)
+        text = without_headline(text)
     wide, high = (round(float(size) * 4 / 3) for size in re.findall(r'\b(?:width|height)="([\d.]+)pt"', text)[:2])
     source = b64encode(text.encode()).decode()
     kind = 'class="wide" tabindex="0"' if wide > WIDE else 'class="narrow"'
     image = f'<img class="drawn" src="data:image/svg+xml;base64,{source}" width="{wide}" height="{high}" alt="{alt}">'
-    return f"<figure {kind}>{image}</figure>"
+    return f"<figure {kind}>{image}</figure>{below}"
 
 
-def _without_headline(drawing: str) -> str:
-    """A drawing without the title that figures.headline wrote at its top."""
-    found = re.search(r'<g id="headline">.*?</g>\n?', drawing, re.DOTALL)
-    if found is None:
-        return drawing
-    top = max(float(y) for y in re.findall(r'(?:translate\(\S+ | y=")([\d.]+)', found[0])) + 5
-    drawing = drawing.replace(found[0], "")
-    return re.sub(
-        r'height="([\d.]+)pt" viewBox="0 0 (\S+) (\S+)"',
-        lambda size: f'height="{float(size[1]) - top:g}pt" viewBox="0 {top:g} {size[2]} {float(size[3]) - top:g}"',
-        drawing,
-        count=1,
-    )
+def radar(data: Any) -> str:
+    """A radar whose axes a reader moves: see templates/radar.js for `data`, which is shown as text. None: no radar."""
+    if not data:
+        return ""
+    text = json.dumps(data).replace("<", "\\u003c")
+    style, code = (TEMPLATES.joinpath(f"radar.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    given = f'<script type="application/json">{text}</script>'
+    return f'<div class="radar"><style>{style}</style>{given}<script>{code}</script></div>'
+
+
+LETTERS = 36
+"""Letters that fit beside each other on a phone."""
+MARGIN = 2
+"""Letters that the margin of a column takes."""
 
 
 def _plain(html: str) -> str:
-    """Tables with a dash for a missing value, and without a minus before zero."""
+    """Tables with a dash for a missing value, without a minus before zero, without empty headings, and in boxes if they scroll."""
     html = re.sub(r"<td>(NaN|nan|None|<NA>|&lt;NA&gt;)</td>", "<td>–</td>", html)  # noqa: RUF001
-    return re.sub(r"<td>-(0(?:\.0+)?)</td>", r"<td>\1</td>", html)
+    html = re.sub(r"<td>-(0(?:\.0+)?)</td>", r"<td>\1</td>", html)
+    html = re.sub(r"<th\b([^>]*)>\s*</th>", r"<td\1></td>", html)
+    return re.sub(r"<table\b.*?</table>", lambda table: _boxed(table[0]), html, flags=re.DOTALL)
+
+
+def _boxed(table: str) -> str:
+    """A table in a box that scrolls. If it is too wide for a phone, the keyboard reaches the box, which has the columns' names."""
+    rows = [re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in table.split("</tr>")]
+    cells = [[unescape(re.sub(r"<[^>]*>", "", cell)) for cell in row] for row in rows]
+    words = [[max(map(len, cell.split()), default=0) for cell in row] for row in cells]
+    wide = sum(max(column) + MARGIN for column in itertools.zip_longest(*words, fillvalue=0))
+    names = escape(", ".join(filter(None, cells[0])))
+    reached = f' role="group" tabindex="0" aria-label="table: {names}"' if wide > LETTERS else ""
+    return f'<div class="table"{reached}>{table}</div>'
 
 
 def sanitized(element: str | bytes) -> str:

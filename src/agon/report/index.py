@@ -1,7 +1,9 @@
 """The report's front page, reports/index.html, and the folders to which it links."""
 
 import json
+import re
 import shutil
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -72,6 +74,7 @@ def index(
     rates: pd.DataFrame | None = None,
     game: Mapping[str, Any] | None = None,
     citation: Mapping[str, Any] | None = None,
+    drawings: Mapping[str, str] | None = None,
 ) -> str:
     """The front page: findings on each paper, and links to every notebook and figure. All text is escaped.
 
@@ -79,6 +82,7 @@ def index(
     the sections that sum it up. `notebooks`: in the order of the page. `figures`: figure -> the notebook that made it, or "".
     `explorers`: page -> its description. `players`: notebook -> its players, or its subject. `rates`: columns holds and fails, how often
     the rule errs at a margin. `game`: what templates/play.js needs. `citation`: CITATION.cff.
+    `drawings`: figure -> its SVG, of the main findings.
     """
     cards = [{"name": path.stem, "title": _title(path), "of": (players or {}).get(path.stem, "")} for path in notebooks]
     titles = {card["name"]: card["title"] for card in cards}
@@ -95,7 +99,9 @@ def index(
                 "title": about.get("title", name),
                 "link": about.get("link", ""),
                 "of": (players or {}).get(f"{name}_findings", ""),
-                "findings": [_beside(row, claims) for row in findings[findings.paper == name].itertuples()],
+                "findings": [
+                    _beside(row, claims, drawings or {}) for row in findings[findings.paper == name].itertuples()
+                ],
                 "squares": [
                     (of_weight, _squares(claims[(claims.paper == name) & (weight == of_weight).to_numpy()]))
                     for of_weight in WEIGHTS
@@ -122,14 +128,15 @@ def index(
     )
 
 
-def _beside(finding: Any, claims: pd.DataFrame) -> dict[str, Any]:
-    """A finding, and the rows of the paper's statements about it."""
+def _beside(finding: Any, claims: pd.DataFrame, drawings: Mapping[str, str]) -> dict[str, Any]:
+    """A finding, its drawing (base64, "" for none) without the words of the finding, and the rows of the paper's statements about it."""
     rows = claims[claims.paper == finding.paper].drop_duplicates("claim").set_index("claim", drop=False)
     statements = [rows.loc[claim] for claim in str(finding.statements).split("; ") if claim in rows.index]
     return {
         "question": finding.question,
         "finding": finding.finding,
         "figure": finding.figure,
+        "drawing": b64encode(without_headline(drawings.get(finding.figure, "")).encode()).decode(),
         "statements": statements,
     }
 
@@ -147,3 +154,18 @@ def _error_rates(rates: pd.DataFrame) -> dict[str, float]:
 
 def _title(notebook: Path) -> str:
     return _source(_cells(notebook)[0]).splitlines()[0].lstrip("# ")
+
+
+def without_headline(drawing: str) -> str:
+    """A drawing without the title that figures.headline wrote at its top."""
+    found = re.search(r'<g id="headline">.*?</g>\n?', drawing, re.DOTALL)
+    if found is None:
+        return drawing
+    top = max(float(y) for y in re.findall(r'(?:translate\(\S+ | y=")([\d.]+)', found[0])) + 5
+    drawing = drawing.replace(found[0], "")
+    return re.sub(
+        r'height="([\d.]+)pt" viewBox="0 0 (\S+) (\S+)"',
+        lambda size: f'height="{float(size[1]) - top:g}pt" viewBox="0 {top:g} {size[2]} {float(size[3]) - top:g}"',
+        drawing,
+        count=1,
+    )

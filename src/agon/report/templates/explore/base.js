@@ -4,8 +4,12 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const main = document.getElementById("explorer");
 main.textContent = "";
 
-/** The bar of all pages: where the reader is, and a search. */
-const bar = document.querySelector("nav");
+/** The bar of all pages: where the reader is, and a search. It is folded on a phone. */
+const bar = document.querySelector("nav .menu");
+const phone = matchMedia("(max-width: 600px)");
+const fold = () => { bar.open = !phone.matches; };
+phone.addEventListener("change", fold);
+fold();
 for (const way of bar.querySelectorAll("a")) if (way.pathname === location.pathname) way.setAttribute("aria-current", "page");
 if (!bar.querySelector('a[aria-current][href="explore_claims.html"]')) {
   const words = el("input", {type: "search", "aria-label": "Search all statements", placeholder: "Search all statements"});
