@@ -12,7 +12,7 @@ import pytest
 from agon.conf import games
 from agon.games.matrix import scripts as scripted
 from agon.plan import Match, Seat
-from agon.play import play_now, turns_table
+from agon.play import play_at_once, play_now, turns_table
 
 PAIRS = {
     "tit_for_tat, always_unkind": (scripted.tit_for_tat, lambda view, dice: view.legal.options[1]),
@@ -34,15 +34,25 @@ def rate(benchmark, work, matches: int = MATCHES) -> None:
         benchmark.extra_info["matches_per_second"] = round(matches / benchmark.stats.stats.median)
 
 
+def together(matches):
+    played = []
+    play_at_once(matches, {}, lambda *pair: played.append(pair))
+    return played
+
+
+WAYS = {"alone": lambda matches: [(match, play_now(match)) for match in matches], "repetitions": together}
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("pair", PAIRS)
-def test_agon_into_turns(benchmark, pd_game, pair):
+def test_agon_into_turns(benchmark, pd_game, pair, way):
     seats = tuple(Seat(f"player_{place}", player) for place, player in enumerate(PAIRS[pair]))
     matches = [Match("bench", f"{number:016x}", number, pd_game, seats, number, "bench") for number in range(MATCHES)]
 
     def work():
         gc.disable()
         try:
-            turns = turns_table([(match, play_now(match)) for match in matches])
+            turns = turns_table(WAYS[way](matches))
         finally:
             gc.enable()
         assert len(turns) == MATCHES * 32

@@ -5,21 +5,25 @@ import os
 import shutil
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pandas as pd
 import pytest
-from harness import GAMES, PD, RPS, anything, experiment, letters, small
+from harness import GAMES, PD, RPS, anything, experiment, first, letters, small
+from hypothesis import given
+from hypothesis import strategies as st
 from patience import LONG, until
 from prepared import Command
 from project import KILLS
 
 from agon import ROOT, AgonError
 from agon.agents import Reply
-from agon.games.matrix.scripts import grim, tit_for_tat
+from agon.games.matrix import MatrixGame
+from agon.games.matrix.scripts import alternator, best_reply_to_last, grim, tit_for_tat
 from agon.plan import Match, Seat, plan
-from agon.play import merge_turns, play, play_now, turns_table
+from agon.play import merge_turns, play, play_at_once, play_now, turns_table
 from agon.turns import matches, validated
 
 
@@ -209,6 +213,70 @@ def test_each_seat_has_dice_of_its_own(tmp_path):
     assert turns[turns.seat == 0].action.tolist() != turns[turns.seat == 1].action.tolist()
 
 
+# --- repetitions without dice are played once
+
+
+def void(view, dice):
+    """No action."""
+
+
+def provoked(view, dice):
+    """Kind, and any legal action once the other was not."""
+    kind, _ = view.legal.options
+    return anything(view, dice) if any(other != kind for _, other in view.past) else kind
+
+
+def repeated(game, players, count):
+    """Repetitions as a plan has them: with the same game and the same seats."""
+    first_match = match(*players, game=game)
+    return [replace(first_match, id=f"{id(first_match)}-{n}", seed=n, repetition=n) for n in range(count)]
+
+
+two_by_two = st.lists(st.lists(st.tuples(*[st.integers(-9, 9)] * 2), min_size=2, max_size=2), min_size=2, max_size=2)
+any_scripts = st.tuples(
+    *[st.sampled_from((tit_for_tat, grim, alternator, best_reply_to_last, anything, provoked, void))] * 2
+)
+
+
+@given(st.lists(st.tuples(two_by_two, any_scripts, st.integers(1, 4)), min_size=1, max_size=5), st.integers(1, 6))
+def test_repetitions_have_the_turns_of_matches_played_alone(meetings, rounds):
+    asked = [
+        repetition
+        for payoff, players, count in meetings
+        for repetition in repeated(small(payoff, rounds=rounds), players, count)
+    ]
+    together = []
+    play_at_once(asked, {}, lambda *pair: together.append(pair))
+    assert [found for found, _ in together] == asked
+    pd.testing.assert_frame_equal(turns_table(together), turns_table([(found, play_now(found)) for found in asked]))
+
+
+@pytest.mark.parametrize("name", ["chameleon", "cost_sharing", "public_goods", "tradecraft", "undercover"])
+def test_repetitions_of_other_families_have_the_same_turns(name, tmp_path):
+    game = first(name)
+    asked = repeated(game, [void] * game.seats, 3)
+    assert same(play(asked, tmp_path), turns_table([(found, play_now(found)) for found in asked]))
+
+
+class Opened(MatrixGame):
+    """Its first round is drawn by the game's dice."""
+
+    def start(self, dice):
+        opening = tuple(dice.choice(self.options) for _ in range(2))
+        return ((opening,), (opening[::-1],))
+
+
+def test_repetitions_differ_where_the_game_itself_throws_dice(tmp_path):
+    game = Opened("opened", "test", PD.options, PD.payoff, 3)
+    turns = play(repeated(game, (tit_for_tat, tit_for_tat), 12), tmp_path)
+    assert turns.groupby("match", observed=True).action.agg("".join).nunique() > 1
+
+
+def test_a_script_without_dice_plays_the_first_repetition_alone(tmp_path):
+    asked, calls = repeated(PD, (grim, lambda view, dice: calls.append(1) or grim(view, dice)), 5), []
+    assert len(play(asked, tmp_path)) == 5 * 32 and len(calls) == 16
+
+
 # --- the journal
 
 
@@ -262,8 +330,8 @@ def project(tmp_path_factory):
     shutil.copytree(ROOT / "conf", folder / "conf")
     journal = folder / "src/agon/play/run.py"
     source = journal.read_text()
-    assert "matches, seconds = 300, 2.0" in source
-    journal.write_text(source.replace("matches, seconds = 300, 2.0", "matches, seconds = 100, 0.05"))
+    assert "matches, seconds = 1000, 2.0" in source
+    journal.write_text(source.replace("matches, seconds = 1000, 2.0", "matches, seconds = 100, 0.05"))
     return folder
 
 

@@ -28,6 +28,11 @@ class seat_dice:  # noqa: N801 - used like a function: seat_dice(seed, seat)
     def _random(self) -> Random:
         return Random(self._seed)
 
+    @property
+    def thrown(self) -> bool:
+        """Whether a number was drawn."""
+        return "_random" in vars(self)
+
     def random(self) -> float:
         """A float in [0, 1)."""
         return self._random.random()
@@ -99,9 +104,10 @@ def _paid_all(payoffs: Any, seats: int) -> bool:
 
 
 def start_match(game: Game[Any], seed: int) -> tuple[Steps, Moment, list[seat_dice]]:
-    """A match with a seed: its steps, the first moment, and the dice of each seat."""
-    match = steps(game, seat_dice(seed, TABLE))
-    return match, next(match), [seat_dice(seed, seat) for seat in range(game.seats)]
+    """A match with a seed: its steps, the first moment, and the dice of each seat and of the game (dice[TABLE], the last)."""
+    dice = [seat_dice(seed, seat) for seat in (*range(game.seats), TABLE)]
+    match = steps(game, dice[TABLE])
+    return match, next(match), dice
 
 
 def total(game: Game[Any], scripts: Sequence[Script], seed: int) -> list[float]:

@@ -16,7 +16,7 @@ from agon.plan import Match, describe_failure
 class Trajectory:
     """The course of one match: a row for each seat that was asked or paid in a step. The rows become the turns table."""
 
-    __slots__ = ("answers", "details", "payoffs", "rows", "views")
+    __slots__ = ("answers", "details", "fixed", "payoffs", "rows", "views")
 
     def __init__(self) -> None:
         self.views: list[Observation] = []
@@ -29,6 +29,8 @@ class Trajectory:
         """The number of rows of each step."""
         self.details: dict[int, dict[str, Any]] = {}
         """Row -> the game's own notes on it."""
+        self.fixed = False
+        """Whether the match was played to its end and nobody threw dice: every match of these seats is the same."""
 
     def add(
         self,
@@ -38,13 +40,17 @@ class Trajectory:
         notes: Iterable[Note] = (),
     ) -> None:
         """Adds a step. A seat that was paid without being asked has a row without an answer."""
-        seats = [seat for seat, payoff in enumerate(payoffs) if seat in views or payoff]
+        if len(views) < len(payoffs):
+            view = next(iter(views.values()))
+            paid = {seat: view._replace(legal=None, role="", seat=seat) for seat, paid in enumerate(payoffs) if paid}
+            views = dict(sorted((paid | views).items()))
+            payoffs = tuple([payoffs[seat] for seat in views])
+        seats = [*views]
         for seat, what, value in check_notes(notes, seats):
             self.details.setdefault(len(self.views) + seats.index(seat), {})[what] = value
-        first_view = next(iter(views.values()))
-        self.views += [views.get(seat) or first_view._replace(legal=None, role="", seat=seat) for seat in seats]
-        self.answers += [answers.get(seat) for seat in seats]
-        self.payoffs += [payoffs[seat] for seat in seats]
+        self.views += views.values()
+        self.answers += map(answers.get, seats)
+        self.payoffs += payoffs
         self.rows.append(len(seats))
 
 
@@ -57,6 +63,7 @@ def play_now(match: Match) -> Trajectory:
             views_before, actions = views, {seat: scripts[seat](view, dice[seat]) for seat, view in views.items()}
             state, views, payoffs = steps.send(actions)
             trajectory.add(views_before, actions, payoffs, game.notes(state))
+        trajectory.fixed = not any(own.thrown for own in dice)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a game, or a script, may raise anything

@@ -20,7 +20,21 @@ from agon.turns import COLUMNS, LABEL, action_text, typed
 
 
 def turns_table(done: Sequence[tuple[Match, Trajectory]]) -> pd.DataFrame:
-    """The turns of matches, sorted by match, turn and seat."""
+    """The turns of matches, sorted by match, turn and seat. Matches of the same game may share a trajectory."""
+    distinct = {id(trajectory): (match, trajectory) for match, trajectory in done}
+    columns = _trajectory_columns([*distinct.values()])
+    lengths = {key: len(trajectory.views) for key, (_, trajectory) in distinct.items()}
+    match_of_row = np.repeat(np.arange(len(done)), [lengths[id(trajectory)] for _, trajectory in done])
+    if len(distinct) < len(done):
+        spans = np.split(np.arange(sum(lengths.values())), np.cumsum([*lengths.values()])[:-1])
+        rows = dict(zip(distinct, spans, strict=True))
+        row = np.concatenate([rows[id(trajectory)] for _, trajectory in done])
+        columns = {name: pd.Series(values).array.take(row) for name, values in columns.items()}
+    return typed(columns | _match_columns([match for match, _ in done], match_of_row, np.asarray(columns["seat"])))
+
+
+def _trajectory_columns(done: Sequence[tuple[Match, Trajectory]]) -> dict[str, Any]:
+    """The columns that do not name the match: name -> a value for each row of each trajectory."""
     answers = list(chain.from_iterable(played.answers for _, played in done))
     steps_of = [len(played.rows) for _, played in done]
     rows = np.fromiter(chain.from_iterable(played.rows for _, played in done), np.int64, sum(steps_of))
@@ -59,7 +73,7 @@ def turns_table(done: Sequence[tuple[Match, Trajectory]]) -> pd.DataFrame:
     if details:
         texts = {row: json.dumps(detail) for row, detail in details.items()}
         columns["detail"] = [texts.get(row) for row in range(len(answers))]
-    return typed(columns | _match_columns([match for match, _ in done], match_of_row, columns["seat"]))
+    return columns
 
 
 def merge_turns(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.DataFrame:

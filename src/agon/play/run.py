@@ -69,10 +69,18 @@ def play_at_once(
     done: Callable[[Match, Trajectory], None],
     lacking: list[Match] | None = None,
 ) -> None:
-    """Plays matches whose players never wait, without an event loop; those not recorded to their end go to `lacking`."""
+    """Plays matches whose players never wait, without an event loop; those not recorded to their end go to `lacking`.
+
+    Repetitions that follow each other share one trajectory, if they are between scripts and nobody throws dice.
+    """
+    last: tuple[Match, Trajectory] | None = None
     for match in matches:
+        if last and last[1].fixed and match.game is last[0].game and match.seats is last[0].seats:
+            done(match, last[1])
+            continue
         if all(seat.immediate for seat in match.seats):
-            done(match, play_now(match))
+            last = match, play_now(match)
+            done(*last)
             continue
         try:
             play_async(match, models, instant=True).send(None)
@@ -114,7 +122,7 @@ async def _play_slow(
 class _Journal:
     """Writes matches to disk in parts: after so many matches, or so many seconds."""
 
-    matches, seconds = 300, 2.0  # more matches at once cost more: Python's collector looks at all that wait
+    matches, seconds = 1000, 2.0  # checking and writing a part takes long, however few matches it has
 
     def __init__(self, folder: Path, kept: list[pd.DataFrame], tick: Callable[[int], object]) -> None:
         self.folder, self.kept, self.tick = folder, kept, tick

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import isfinite
+from operator import add
 from typing import Any
 
 from agon.games.base import PUBLIC, Choice, Dice, Game, IllegalAction, Observation, plain_number
@@ -87,6 +88,15 @@ class MatrixGame(Game[State]):
         return tuple(map(Choice, self.action_sets))
 
     @cached_property
+    def _everyone(self) -> tuple[int, ...]:
+        return tuple(range(self.seats))
+
+    @cached_property
+    def _outcomes(self) -> dict[Profile, tuple[State, tuple[float, ...]]]:
+        """The profiles played so far: a state of this round alone, and the points of each seat."""
+        return {}
+
+    @cached_property
     def normal_form(self) -> "MatrixGame":
         """Itself."""
         return self
@@ -131,7 +141,7 @@ class MatrixGame(Game[State]):
 
     def to_move(self, state: State) -> tuple[int, ...]:
         """Everyone, until the last round is done."""
-        return tuple(range(self.seats)) if len(state[0]) < self.rounds else ()
+        return self._everyone if len(state[0]) < self.rounds else ()
 
     def legal_actions(self, state: State, seat: int) -> Choice:
         """The seat's labels, always."""
@@ -149,11 +159,16 @@ class MatrixGame(Game[State]):
     def step(self, state: State, actions: Mapping[int, str | None]) -> tuple[State, tuple[float, ...]]:
         """Plays one round. Raises IllegalAction, also when a seat's action is missing or the match is over."""
         to_move = self.to_move(state)
-        if sorted(actions) != [*to_move]:
+        if not to_move or actions.keys() != set(to_move):
             raise IllegalAction(f"{self.name}: seats {sorted(actions)} acted; to move: {list(to_move)}")
         profile = tuple([actions[seat] for seat in to_move])
-        views = [(action, *profile[:seat], *profile[seat + 1 :]) for seat, action in enumerate(profile)]
-        return tuple([(*past, new) for past, new in zip(state, views, strict=True)]), self.payoffs(profile)
+        try:
+            new, payoffs = self._outcomes[profile]
+        except (KeyError, TypeError):  # not played so far; or a list or an object, which `payoffs` refuses
+            payoffs = self.payoffs(profile)
+            new = tuple([((own, *profile[:seat], *profile[seat + 1 :]),) for seat, own in enumerate(profile)])
+            self._outcomes[profile] = new, payoffs
+        return tuple(map(add, state, new)), payoffs
 
 
 @kind("agon.games.relabel")
