@@ -319,7 +319,7 @@ def test_the_command_says_it_writes_it_and_overwrites_nothing(tmp_path, capfd):
 
 def test_without_a_name_it_is_the_projects_own_experiment(capfd, monkeypatch):
     asked = []
-    monkeypatch.setattr("agon.turns.read", lambda path, *_: asked.append(path) or PLAYED)
+    monkeypatch.setattr("agon.turns.read_parts", lambda path, *_: asked.append(path) or iter([PLAYED]))
     assert main(["compare", "--metric=points", "--by=agent:zs,cot"]) == 0
     assert [str(path) for path in asked] == ["transcripts/scripted.parquet"], "as conf/config.yaml has it"
 

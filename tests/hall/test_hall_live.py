@@ -182,7 +182,7 @@ def test_what_was_filled_in_is_there_after_a_reload(tmp_path, short):
             await ada.opens()
             assert "Your time begins when" in ada.text("clock")
             await ada.presses("Send", answer="a hundred")
-            assert "is no whole number" in ada.text("ask") and table.questions[0].refusals == 1
+            assert "is not a whole number" in ada.text("ask") and table.questions[0].refusals == 1
             await ada.opens()
             assert ada.form("Send")["answer"] == "a hundred"
             noted = []
