@@ -24,8 +24,6 @@ from nbconvert.filters import markdown2html
 from nbformat.v4 import new_markdown_cell, new_notebook
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 
-from agon.report.index import without_headline
-
 
 def settle(notebook: Any) -> None:
     """Removes the parts that differ from run to run: clock times, cell ids, versions of the kernel."""
@@ -81,8 +79,8 @@ def page(
     `guides`: files of docs/, without .md, that are pages beside this one (by the last part of their name), so that links lead to these.
     """
     exporter = HTMLExporter(
-        raw_template=files("agon.notebook").joinpath("page.html.j2").read_text(encoding="utf-8"),
-        extra_loaders=[PackageLoader("agon.report")],
+        raw_template=TEMPLATES.joinpath("page.html.j2").read_text(encoding="utf-8"),
+        extra_loaders=[PackageLoader("agon.notebook")],
         sanitize_html=True,
         exclude_input_prompt=True,
         exclude_output_prompt=True,
@@ -143,7 +141,7 @@ HIGHLIGHTING = (
     f"{DARK} {{ {HtmlFormatter(style='github-dark').get_style_defs('.highlight')} }}"
 )
 """Style of code, light and dark."""
-TEMPLATES = files("agon.report").joinpath("templates")
+TEMPLATES = files("agon.notebook").joinpath("templates")
 WIDE = 420
 """Pixels: a drawing that is wider does not shrink on a phone, but scrolls in its own box."""
 
@@ -154,6 +152,21 @@ def drawing(picture: bytes, folder: Path | None) -> Path | None:
         if path.stat().st_size == len(picture) and path.read_bytes() == picture:
             return path.with_suffix(".svg")
     return None
+
+
+def without_headline(drawing: str) -> str:
+    """A drawing without the title that figures.headline wrote at its top."""
+    found = re.search(r'<g id="headline">.*?</g>\n?', drawing, re.DOTALL)
+    if found is None:
+        return drawing
+    top = max(float(y) for y in re.findall(r'(?:translate\(\S+ | y=")([\d.]+)', found[0])) + 5
+    drawing = drawing.replace(found[0], "")
+    return re.sub(
+        r'height="([\d.]+)pt" viewBox="0 0 (\S+) (\S+)"',
+        lambda size: f'height="{float(size[1]) - top:g}pt" viewBox="0 {top:g} {size[2]} {float(size[3]) - top:g}"',
+        drawing,
+        count=1,
+    )
 
 
 def _drawn(output: Any, folder: Path | None) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from agon import AgonError, figures
-from agon.report import agreement, index
+from agon_papers.report import agreement, index
 
 CELLS = pd.DataFrame(
     {

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from agon import ROOT
-from agon.report.showcases import NEEDED, RULES, showcases
 from agon.turns import read
+from agon_papers.report.showcases import NEEDED, RULES, showcases
 
 ABSENT = dict.fromkeys(NEEDED, None) | {"asked": True, "valid": True, "game": "g", "payoff": 0.0}
 

@@ -1,4 +1,4 @@
-// The moves of any game for stepper.js. data: games (agon.figures.stepper.match_data, and title, result, silent), filters {column: label}.
+// The moves of any game for stepper.js. data: games (agon_papers.report.stepper.match_data, and title, result, silent), filters {column: label}.
 const opening = "Nobody has moved yet.";
 
 /** What an action is, by the phase in which games ask for it: [sign, verb], and for private answers what they are about. */

@@ -12,7 +12,6 @@ import pytest
 from links import WIDTHS, widths
 
 from agon import ROOT, AgonError
-from agon.figures.stepper import match_data
 from agon.games.equilibria import equilibria
 from agon.games.matrix import MatrixGame
 from agon.games.matrix import explorer as matrix
@@ -20,8 +19,9 @@ from agon.games.matrix.explorer import EQUILIBRIA
 from agon.games.tradecraft import explorer as tradecraft
 from agon.games.tradecraft import story
 from agon.replay import one_match, replay_match
-from agon.report import agreement, explore
 from agon.turns import read, read_games
+from agon_papers.report import agreement, explore
+from agon_papers.report.stepper import match_data
 
 REPORTS = ROOT / "reports"
 PAGES = sorted(REPORTS.glob("explore_*.html"))
