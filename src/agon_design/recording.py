@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import click
 
-from agon.cli.hosts import say_hosts
+from agon.cli.hosts import say_hosts, say_other_hosts
 from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
 from agon.cli.recording import FailureNotes, await_with_progress, describe_spending
 from agon.errors import AgonError, visible
@@ -49,6 +49,7 @@ def record_until(settings: Settings) -> int:
         raise AgonError("record-until waits for matches, one after another: leave batch=true out")
     say_cautions(settings)
     say_hosts(models, settings["other_hosts"])
+    say_other_hosts(models, recording)
     _warn_of_dependence(models)
     planned = until.blocks(matches, rule)
     Journal(recording.path.parent, recording.holds).require_none_waiting()

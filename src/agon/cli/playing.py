@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agon.cli import options
+from agon.cli.hosts import say_other_hosts
 from agon.cli.places import (
     OTHER,
     Settings,
@@ -59,6 +60,7 @@ def play(settings: Settings) -> None:
     out = turns_file(settings, name)
     require_own_file(settings, out)
     say_other_plan(matches, recording)
+    say_other_hosts(models, recording)
     incomplete: list[Match] | None = [] if settings["partial"] else None
     replayed = {
         model_name: Replayed(model_name, model.identity, recording, model.room) for model_name, model in models.items()

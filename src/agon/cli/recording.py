@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from agon.cli.hosts import say_hosts
+from agon.cli.hosts import say_hosts, say_other_hosts
 from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions, say_other_plan
 from agon.cli.words import bar_of, bill_of
 from agon.errors import AgonError, count, visible
@@ -57,6 +57,7 @@ def record(settings: Settings) -> int:
     say_cautions(settings)
     say_other_plan(matches, recording)
     say_hosts(models, settings["other_hosts"])
+    say_other_hosts(models, recording)
     if not settings["batch"]:
         Journal(recording.path.parent, recording.holds).require_none_waiting()
     budget = Budget(**settings["budget"])

@@ -225,6 +225,11 @@ class Recording:
                 changes.append(f"{words} is now {value} (before: {', '.join([*before][-3:])})")
         return one_line("; ".join(changes))
 
+    def hosts_of(self, identity: str) -> list[str]:
+        """The hosts that gave the recorded answers of a model (`Model.identity`). Older recordings do not say them."""
+        asked = Exchange(exchange="", asked="", sample="", **msgspec.json.decode(identity))
+        return sorted(self.who.get(asked_model(asked), {}).get("host", ()))
+
     def hold(self, line: "Exchange | Line") -> None:
         """Adds an exchange to those in memory."""
         if not line.void:
