@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 WORDS = {
     "array": "a list",
@@ -33,6 +33,12 @@ def count(number: int, noun: str, nouns: str = "") -> str:
 def interruption_message(words: Sequence[str]) -> str:
     """The message for a command that was interrupted."""
     return "stopped; the same command goes on where it was" if words[:1] in (["record"], ["play"]) else "stopped"
+
+
+def require_choice(what: str, value: object, choices: Any) -> None:
+    """Raises ValueError for a value of the setting `what` that is none of `choices`, a Literal."""
+    if value not in get_args(choices):
+        raise ValueError(f"{what} is {value!r}; it must be {' or '.join(get_args(choices))}")
 
 
 class AgonError(Exception):

@@ -7,7 +7,7 @@ family's own file is then called ours/FILE. What families share in a set, such a
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -55,7 +55,7 @@ class Template:
     def __init__(self, source: Source, macros: Sequence[str]) -> None:
         self.file, self._environment = source.file, _environment(source.folders, source.sandboxed)
         self.path = _look_up(source)
-        self._limited = run_limited if source.sandboxed else _run_here
+        self._limited = run_limited if source.sandboxed else lambda _, work: work()
         found = json.loads(self._limited(f"prompt {self.path}", self._contents))
         with _blame(self.path):
             for name in found["compiled"]:  # it has come to an end in the child
@@ -95,10 +95,6 @@ class Template:
                     raise
 
         return self._limited(f"prompt {self.path}", text)
-
-
-def _run_here(_: str, work: Callable[[], str]) -> str:
-    return work()
 
 
 GUIDES = {"_reads.md": ("constrained", "letters"), "_called.md": ("called",)}

@@ -6,7 +6,7 @@ An agent's setting `reads` names one: free, constrained, called or weighed. Or i
 from collections.abc import Sequence
 from math import exp, fsum
 from string import ascii_uppercase
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
@@ -206,14 +206,6 @@ def reads_of(given: object) -> AnswerFormat:
         raise AgonError(
             f"reads is {given!r}: {describe_fault(error)}; it is free, constrained, called or weighed"
         ) from None
-
-
-def reading_rule_of(setting: Any) -> ReadingRule:
-    """The setting, if it is one. Raises ValueError."""
-    if setting not in get_args(ReadingRule):
-        raise ValueError(f"reading_rule is {setting!r}; it must be strict or as_done")
-    rule: ReadingRule = setting
-    return rule
 
 
 def format_of_beliefs(reads: AnswerFormat) -> AnswerFormat:

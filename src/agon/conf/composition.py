@@ -135,32 +135,24 @@ def _sets_hydra(text: str) -> bool:
 
 
 @contextmanager
-def without_environment() -> Iterator[None]:
-    """In this context ${oc.env:...} does not exist, also in lists of defaults.
+def hydra_session() -> Iterator[None]:
+    """In this context Hydra is in use by nobody else, and ${oc.env:...} does not exist, also in lists of defaults.
 
-    The reader's program may have a resolver of its own, which no public function of OmegaConf would put back. The name is
-    private (tests/test_environment.py notices if it goes).
+    After it, a program that Hydra runs has its state again, and a resolver of its own. No public function of OmegaConf would put
+    back a resolver, so the name is private (tests/test_environment.py notices if it goes).
     """
-    resolver = BaseContainer._resolvers.pop("oc.env", None)
-    try:
-        yield
-    finally:
-        if resolver is not None:
-            BaseContainer._resolvers["oc.env"] = resolver
-
-
-@contextmanager
-def without_host() -> Iterator[None]:
-    """In this context Hydra is in use by nobody else. After it, the program that Hydra runs has its state again."""
     from hydra.core.global_hydra import GlobalHydra
     from hydra.core.hydra_config import HydraConfig
 
+    resolver = BaseContainer._resolvers.pop("oc.env", None)
     hydra, settings = GlobalHydra.instance().hydra, HydraConfig.instance().cfg
     GlobalHydra.instance().clear()
     try:
         yield
     finally:
         GlobalHydra.instance().hydra, HydraConfig.instance().cfg = hydra, settings
+        if resolver is not None:
+            BaseContainer._resolvers["oc.env"] = resolver
 
 
 _COMPOSING = Lock()
@@ -174,9 +166,9 @@ def compose(name: str | None, overrides: Sequence[str] = (), conf: Path = CONF) 
 
     search_project()
     folder = MAIN if conf == CONF else conf.absolute()
-    with _COMPOSING, without_environment():
+    with _COMPOSING, hydra_session():
         try:
-            with without_host(), hydra.initialize_config_dir(str(folder), version_base=VERSION):
+            with hydra.initialize_config_dir(str(folder), version_base=VERSION):
                 return hydra.compose(name, list(overrides))
         except (HydraException, *FAULTS) as error:
             fault = error

@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
-from agon.conf.derived import allow_makers
+from agon.conf.derived import makers
 from agon.errors import AgonError, describe_fault
 from agon.games import Game
 from agon.paths import display_path, read_text_file
@@ -119,7 +119,7 @@ def allowed_target(settings: Mapping[str, Any]) -> tuple[Callable[..., Any], dic
     Raises AgonError for any other `_target_`, and for arguments that it does not have or whose types do not fit.
     """
     name, partial = settings["_target_"], settings.get("_partial_", False)
-    allow_makers()
+    makers()  # whose classes and functions settings may name
     target = locate(name)
     if unknown := [key for key in settings if key.startswith("_") and key not in DIRECTIVES]:
         raise AgonError(f"there is no setting {unknown[0]!r}")
