@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 
 from agon.figures import COLOURS, STYLE, figure, headline, name_rows, styled
 from agon_papers.tradecraft.counts import bars, heads, rates
-from agon_papers.tradecraft.facts import DIMENSIONS, PERSONAS, Facts, group_of
+from agon_papers.tradecraft.facts import PERSONAS, Facts, group_of
 from agon_papers.tradecraft.scores import PLAYER, radars
 
 MEASURES = {
