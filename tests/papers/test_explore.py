@@ -335,6 +335,15 @@ def test_a_game_is_stepped_by_keys_to_the_hands_of_the_records(visit):
 
 
 @needs_pages
+def test_a_link_to_a_game_shows_it_on_the_first_screen_of_a_phone(visit):
+    def top(page):
+        return page.locator("#explorer h2").first.bounding_box()["y"]
+
+    page, phone = REPORTS / "explore_tradecraft.html", {"width": 390, "height": 800}
+    assert visit(page, top, "#match=OU4TJ178", viewport=phone) < 100 < visit(page, top, viewport=phone)
+
+
+@needs_pages
 def test_a_game_plays_by_itself_until_it_is_paused(visit):
     def played(page):
         page.get_by_role("button", name="▶ Play").click()

@@ -15,7 +15,7 @@ from html import escape, unescape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from bleach import ALLOWED_ATTRIBUTES, ALLOWED_TAGS, clean  # type: ignore[import-untyped]
 from jinja2 import PackageLoader
@@ -170,7 +170,10 @@ def without_headline(drawing: str) -> str:
 
 
 def _drawn(output: Any, folder: Path | None) -> str:
-    """A picture among the outputs as a figure: as a drawing where there is one, of a size that a phone can show."""
+    """A picture among the outputs as a figure: as a drawing where there is one, of a size that a phone can show.
+
+    The drawing is a link to itself, which fills the screen with it; Close and Back end that.
+    """
     about = output.get("metadata", {}).get("image/png", {})
     alt, below = escape(about.get("alt", "")), radar(about.get("agon_radar"))
     data = str(output.data["image/png"])
@@ -183,10 +186,15 @@ def _drawn(output: Any, folder: Path | None) -> str:
     if output.metadata.get("agon_told"):
         text = without_headline(text)
     wide, high = (round(float(size) * 4 / 3) for size in re.findall(r'\b(?:width|height)="([\d.]+)pt"', text)[:2])
-    source = b64encode(text.encode()).decode()
-    kind = 'class="wide" tabindex="0"' if wide > WIDE else 'class="narrow"'
-    image = f'<img class="drawn" src="data:image/svg+xml;base64,{source}" width="{wide}" height="{high}" alt="{alt}">'
-    return f"<figure {kind}>{image}</figure>{below}"
+    source, name = b64encode(text.encode()).decode(), quote(file.stem)
+    image = (
+        f'<img class="drawn" id="small-{name}" src="data:image/svg+xml;base64,{source}" '
+        f'width="{wide}" height="{high}" alt="{alt}">'
+    )
+    return (
+        f'<figure class="{"wide" if wide > WIDE else "narrow"}" id="{name}"><a href="#{name}" title="enlarge">{image}</a>'
+        f'<a class="close" href="#small-{name}">Close</a></figure>{below}'
+    )
 
 
 def radar(data: Any) -> str:

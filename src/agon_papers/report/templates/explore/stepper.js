@@ -53,11 +53,12 @@ function choose(wanted, at) {
   go(at !== undefined ? at : same ? step : 0);
 }
 
-/** An address of an earlier version has `game` in place of `match`. */
+/** An address of an earlier version has `game` in place of `match`. A link that says what to show leads to it, past all choices. */
 function follow() {
   const said = address.read();
   narrowed.follow(said);
   choose(said.match || said.game, Number.parseInt(said.step, 10) || 0);
+  if (Object.keys(said).length) title.scrollIntoView();
 }
 
 /** Arrows step wherever the keyboard is, but in a field. */
