@@ -103,7 +103,7 @@ def test_a_search_ranks_guides_and_findings_before_modules(tmp_path, visit):
         "docs/why",
         "reports/magic_findings",
         "docs/all-changes",
-        "docs/how-to/export",
+        "docs/how-to/use-as-environment",
     ]
     code = Path(CONF["html_search_scorer"]).read_text(encoding="utf-8")
     (tmp_path / "page.html").write_text("<!DOCTYPE html>")
