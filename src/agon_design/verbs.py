@@ -227,7 +227,7 @@ def record_until(settings: Settings) -> int:
     """Asks models until the registered question is decided.
 
     `until` of the registration says which question (agon register). budget.usd=N, budget.tokens=N and budget.calls=N are
-    limits; the same command goes on where it was stopped, and decides the same: docs/how-to/stop-when-decided.md.
+    limits; the same command goes on where it was stopped, and decides the same: docs/how-to/preregister.md.
     """
     from agon_design import recording
 

@@ -37,7 +37,7 @@ def list_(kinds: Sequence[str]) -> None:
         if kind == "metrics":
             click.echo(
                 "One of your own: METRICS and measured() in a module that `packages` in conf/config.yaml names "
-                "(docs/how-to/name-a-metric.md)"
+                "(docs/how-to/add-a-metric.md)"
             )
 
 
