@@ -57,7 +57,7 @@ def test_a_betrayal_ends_the_longest_peace_by_one_alone():
     long, short = match("long", KIND, KIND, KIND, LEFT, BOTH), match("short", KIND, LEFT, BOTH, BOTH, BOTH)
     assert chosen("a betrayal", long, short) == (
         "long",
-        "All gained by one move for 3 turns. Then one player alone left it and gained more.",
+        "All players gained by one move for 3 turns. Then one alone changed it and gained more.",
     )
 
 
@@ -85,7 +85,7 @@ def test_a_false_suspicion_is_of_ones_own_party():
 
 def test_a_late_agreement_is_the_first_unanimous_vote():
     late, early = votes("late", [1, 2, 3], [1, 1, 2], [1, 1, 1]), votes("early", [1, 1, 1], [1, 2, 3])
-    assert chosen("a late agreement", late, early) == ("late", "All votes agree first in round 3.")
+    assert chosen("a late agreement", late, early) == ("late", "All votes agree for the first time in round 3.")
     unread = votes("unread", [1, 2, 3], [1, 1, 1])
     assert silent("a late agreement", [row | {"action": row["action"] if row["turn"] == 1 else None} for row in unread])
 
