@@ -14,7 +14,8 @@ from agon.paths import display_path
 def certify_twins(out: str, turns: tuple[str, ...]) -> int:
     """Checks all twins and near-twins that conf/twin declares.
 
-    One row each: what was compared, what solves both, what moved, or a counterexample. Exit code 3: a claim is wrong.
+    It prints a row for each: what was compared, what solves both, what changed, or a counterexample. Exit code 3: a
+    twin is not what conf/twin says.
     """
     import pandas as pd
 

@@ -20,7 +20,7 @@ def _kinds(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
 @click.command("list")
 @click.argument("kinds", nargs=-1, required=True, shell_complete=_kinds)
 def list_(kinds: Sequence[str]) -> None:
-    """Lists what there is, with a line on each.
+    """Lists names, each with a line that explains it.
 
     agon list games, agents, models, experiments, notebooks or metrics.
     """

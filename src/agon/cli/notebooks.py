@@ -18,18 +18,18 @@ from agon.paths import display_path, in_project
 @click.command()
 @click.argument("kind", type=click.Choice(["study"]), expose_value=False)
 @click.argument("name")
-@click.option("--path", metavar="FOLDER", default="studies", help="The folder that gets it, as FOLDER/NAME.")
+@click.option("--path", metavar="FOLDER", default="studies", help="The new folder is FOLDER/NAME.")
 @click.option(
     "--model",
     default="smollm2",
     shell_complete=options.names_of("models"),
-    help="Who is asked at first: a file in conf/model.",
+    help="The model to ask: a file in conf/model.",
 )
 def new(name: str, path: str, model: str) -> None:
-    """Makes a study: a folder of one's own.
+    """Makes a folder for a study of your own.
 
-    agon new study NAME makes studies/NAME, with conf, a metric, a notebook and stages of its own.
-    They ask a small model, which `make pocket` in agon's folder installs; --model standin needs nothing.
+    agon new study NAME makes studies/NAME, with its own conf, metric, notebook and stages. They ask a small model,
+    which `make pocket` in agon's folder installs. --model standin needs no model.
     """
     from agon.conf import load
     from agon.study import make_study
@@ -49,14 +49,14 @@ def new(name: str, path: str, model: str) -> None:
 @click.command()
 @click.argument("name", shell_complete=options.names_of("notebooks"))
 @click.argument("parameters", nargs=-1, metavar="[PARAMETER=VALUE]...")
-@click.option("--run", help="The name of the run: all goes to runs/RUN.")
+@click.option("--run", help="The name of the run; writes below runs/RUN.")
 @options.force
 def notebook(name: str, parameters: Sequence[str], run: str | None, force: bool) -> None:
     """Runs a notebook.
 
-    agon notebook NAME runs notebooks/NAME.ipynb as the report has it, into reports/; conf/notebook/NAME.yaml, where it is there,
-    has its parameters. Others, PARAMETER=VALUE, need a name: --run RUN writes all of it below runs/RUN/. A run that is there is
-    made again with --force. Of a study, study=NAME, the run is called NAME, and is made again whenever it is asked for.
+    agon notebook NAME runs notebooks/NAME.ipynb with the report's parameters, and writes into reports/. The parameters
+    are in conf/notebook/NAME.yaml. For other parameters, PARAMETER=VALUE, name the run: --run RUN writes everything
+    below runs/RUN/. --force repeats a run that exists. study=NAME names the run NAME, and always repeats it.
     """
     from agon.conf import current_name, renaming_notes
     from agon.notebook import execution

@@ -26,13 +26,13 @@ def names_of(kind: str) -> Completion:
     return names
 
 
-force = click.option("--force", is_flag=True, help="Write over what is there.")
+force = click.option("--force", is_flag=True, help="Replace files that exist.")
 out = partial(click.option, "--out", metavar="PATH")
 experiment = partial(
     click.option,
     "--experiment",
     metavar="NAME",
     shell_complete=names_of("experiments"),
-    help="Whose transcript: transcripts/NAME.parquet.",
+    help="The experiment; reads transcripts/NAME.parquet.",
 )
-turns = partial(click.option, "--turns", metavar="FILE", help="Or a turns table.")
+turns = partial(click.option, "--turns", metavar="FILE", help="A turns table instead of an experiment.")

@@ -170,14 +170,14 @@ def _setting(name: str) -> str:
     subcommand_metavar="VERB ...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120, "show_default": True},
 )
-@click.option("--debug", is_flag=True, expose_value=False, help="Errors come with their traceback.")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 @click.version_option(package_name="agon", message="%(prog)s %(version)s")
 def agon() -> None:
-    """Games that need social and strategic reasoning, played by language models, scripts and people.
+    """Language models, scripts and people play games of social and strategic reasoning.
 
-    Settings are those of conf/agon.yaml, experiments are files in conf/experiment, and paths begin in the project's
-    folder: the nearest one, from here upwards, whose conf/config.yaml says `agon: true`. The shell completes verbs, options
-    and names after eval "$(_AGON_COMPLETE=bash_source agon)"; zsh_source and fish_source are there too.
+    Settings are in conf/agon.yaml and experiments in conf/experiment. Paths start at the project's folder: the nearest
+    folder, from here upwards, whose conf/config.yaml says `agon: true`. To complete verbs, options and names in the
+    shell, run eval "$(_AGON_COMPLETE=bash_source agon)", or zsh_source or fish_source.
     """
 
 

@@ -53,7 +53,8 @@ def explain_budget(
 def plan(settings: Settings) -> None:
     """Estimates the bill: calls, tokens, cost and time.
 
-    experiment=NAME is a file in conf/experiment; experiment.repetitions=2 changes a part of it; batch=true asks in batches.
+    experiment=NAME is a file in conf/experiment. experiment.repetitions=2 changes one of its settings. batch=true asks
+    in batches.
     """
     from agon.models.batch import Journal, use_batches
     from agon.record.estimate import estimates

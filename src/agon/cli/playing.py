@@ -40,10 +40,11 @@ MISSING = 12
 
 
 def play(settings: Settings) -> None:
-    """Plays from scripts and recordings, for nothing.
+    """Plays scripts and recordings, at no cost.
 
-    experiment=NAME is written to transcripts/NAME.parquet, or to out=FILE. The same command goes on where it was stopped;
-    fresh=true plays everything again. partial=true plays the matches that are recorded to their end, and says which are not.
+    experiment=NAME is written to transcripts/NAME.parquet, or to out=FILE. If it stops, the same command continues.
+    fresh=true plays everything again. partial=true plays the matches that are completely recorded, and names the
+    others.
     """
     from filelock import FileLock
 

@@ -32,9 +32,10 @@ PAGE_SETTINGS = {"experiment", "experiment.models", "experiment.prompts"}
 def record(settings: Settings) -> int:
     """Asks models and records every answer.
 
-    experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits; the
-    same command goes on where it was stopped. batch=true asks in batches, for less money. It stops when nothing of a model's first 30
-    answers can be read, with readable=0.5 when fewer than half can, and with served=stop when another model answers than before.
+    experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits. If
+    it stops, the same command continues. batch=true asks in batches, which costs less. It stops if none of a model's
+    first 30 answers can be read. readable=0.5 stops it if fewer than half can be read, and served=stop if another model
+    answers than before.
     """
     import asyncio
 

@@ -25,7 +25,7 @@ STORES = {
 def verify() -> None:
     """Checks data/ against data.dvc.
 
-    Every file is read, and every copy of it in store/ and .dvc/cache. make repro begins with it.
+    It reads every file, and every copy of it in store/ and .dvc/cache. `make repro` begins with this check.
     """
     if not (ROOT / "data.dvc").is_file():
         raise AgonError(f"{ROOT} has no data.dvc: nothing is pinned there that could be checked")
