@@ -73,7 +73,7 @@ def test_what_is_no_betrayal(turns):
 def test_a_comeback_is_the_deepest_of_a_single_winner():
     behind = match("behind", [("a", 0), ("b", 4)], [("a", 9), ("b", 0)])
     further = match("further", [("a", 0), ("b", 7)], [("a", 7), ("b", 0)])  # but they end alike
-    assert chosen("a comeback", behind, further) == ("behind", "The winner was 4 points behind.")
+    assert chosen("a comeback", behind, further) == ("behind", "The winner had been 4 points behind.")
 
 
 def test_a_false_suspicion_is_of_ones_own_party():
@@ -94,7 +94,7 @@ def test_an_unequal_end_and_equal_scores():
     one, other = match("b", [("a", 9), ("b", 0.5)]), match("a", [("a", 0.5), ("b", 9)])
     assert chosen("an unequal end", one, other) == (
         "a",
-        "At the end 8.5 points lie between the highest and the lowest.",
+        "At the end the highest and the lowest total differ by 8.5 points.",
     ), "of equals the lowest id"
 
 

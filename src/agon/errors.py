@@ -32,7 +32,7 @@ def count(number: int, noun: str, nouns: str = "") -> str:
 
 def interruption_message(words: Sequence[str]) -> str:
     """The message for a command that was interrupted."""
-    return "stopped; the same command goes on where it was" if words[:1] in (["record"], ["play"]) else "stopped"
+    return "stopped; the same command continues" if words[:1] in (["record"], ["play"]) else "stopped"
 
 
 class AgonError(Exception):

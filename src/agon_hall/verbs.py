@@ -19,7 +19,9 @@ folder = click.option("--folder", default=".agon/hall", metavar="FOLDER", help="
 @click.option("--proxy", is_flag=True, help="A proxy sets X-Forwarded-For and X-Forwarded-Proto.")
 @folder
 @click.option("--sampling", default="as_done", metavar="NAME", help="A file in conf/sampling, for models at tables.")
-@click.option("--days", type=click.FloatRange(0, 3650, min_open=True), default=30, help="Days for which links are valid.")
+@click.option(
+    "--days", type=click.FloatRange(0, 3650, min_open=True), default=30, help="Days for which links are valid."
+)
 def serve(
     address: str, port: int, origins: tuple[str, ...], proxy: bool, folder: str, sampling: str, days: float
 ) -> None:

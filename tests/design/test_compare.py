@@ -307,7 +307,7 @@ def test_the_command_says_it_writes_it_and_overwrites_nothing(tmp_path, capfd):
     )
     names = {path.name for path in (tmp_path / "made").iterdir()}
     assert names >= {"pairs.csv", "strata.csv", "conditions.csv", "points_zs_cot.png", "cooperation_rate_zs_cot.svg"}
-    assert main([*words, f"--out={tmp_path}/made"]) == 1 and "another has made" in capfd.readouterr().err
+    assert main([*words, f"--out={tmp_path}/made"]) == 1 and "another command has made" in capfd.readouterr().err
     for wrong, said in (
         ("--detect=0.1", "of which metric"),
         ("--detect=points=much", "write a number, or METRIC=NUMBER"),

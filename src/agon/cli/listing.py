@@ -36,7 +36,7 @@ def list_(kinds: Sequence[str]) -> None:
             )
         if kind == "metrics":
             click.echo(
-                "One of your own: METRICS and measured() in a module that `packages` in conf/config.yaml names "
+                "For a metric of your own write METRICS and measured() in a module, and add it to `packages` in conf/config.yaml "
                 "(docs/how-to/name-a-metric.md)"
             )
 

@@ -43,7 +43,7 @@ def new(name: str, path: str, model: str) -> None:
     lines = [f"cd {shlex.quote(str(place))}", *first, f"agon record   # asks {model}", "dvc repro     # makes the page"]
     click.echo("\n  ".join([f"{place} is made; what is in it, its README.md says. Now:", *lines]))
     if obstacle := load("model", model).obstacle:
-        click.echo(f"note: {model} cannot be asked yet: {obstacle}; or take --model standin, which needs nothing")
+        click.echo(f"note: {model} cannot be asked yet: {obstacle}; or choose --model standin, which needs no model")
 
 
 @click.command()
@@ -72,12 +72,12 @@ def notebook(name: str, parameters: Sequence[str], run: str | None, force: bool)
     folder = execution.folder_of(run)
     if parameters and not run and not force:
         raise AgonError(
-            f"{' '.join(parameters)} is not what the report has: name the run with --run NAME, and all goes to runs/NAME; "
-            "--force writes over the report's own page"
+            f"{' '.join(parameters)} differs from the report's parameters: add --run NAME to write into runs/NAME, "
+            "or --force to replace the report's page"
         )
     again = bool(run) and (folder / "reports" / f"{name}.ipynb").exists()
     if again and not force:
-        raise AgonError(f"runs/{run} has a page of {name} already: take another name, or make it again with --force")
+        raise AgonError(f"runs/{run} has a page of {name} already: choose another name, or replace it with --force")
     changes = [in_project(settings["out"]) / part for part in execution.PARTS] if again and "out" in settings else []
     with set_aside([folder] if run and not folder.exists() else changes):
         page = execution.run(name, settings, folder)

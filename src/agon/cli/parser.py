@@ -136,8 +136,8 @@ def _require_project(verb: click.Command) -> None:
     """Says which project is used if it is not the working folder. Raises AgonError where a nearer folder lacks the mark."""
     if STRANGE is not None and not isinstance(verb, Anywhere):
         raise AgonError(
-            f"{STRANGE / CONFIG} does not say `{MARK}`: if {STRANGE} is a project of agon (a study from before needs it), "
-            "write this line into the file; if not, go to one that is, or make one: agon new study NAME"
+            f"{STRANGE / CONFIG} does not say `{MARK}`: if {STRANGE} is a project of agon (such as an older study), "
+            "add this line to the file; if not, go to a project, or make one: agon new study NAME"
         )
     if UNTRUSTED is not None:
         reason = "it belongs to another user, or everybody may write to it"
@@ -152,10 +152,10 @@ def _require_options(verb: click.Command, words: Sequence[str]) -> None:
     for word in words:
         name, equals, value = word.partition("=")
         if isinstance(verb, Job) and name.startswith("--") and name[2:] not in {*options, "help", ""}:
-            raise click.UsageError(f"{verb.name} has settings: write {_setting(name[2:])}=VALUE in the place of {name}")
+            raise click.UsageError(f"{verb.name} has settings: write {_setting(name[2:])}=VALUE instead of {name}")
         if equals and name in options:
             correct = f"--{name}" if options[name].is_flag else f"--{name} {shlex.quote(value)}"
-            raise click.UsageError(f"{verb.name} has options: write {correct} in the place of {word}")
+            raise click.UsageError(f"{verb.name} has options: write {correct} instead of {word}")
 
 
 def _setting(name: str) -> str:
