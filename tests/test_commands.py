@@ -785,9 +785,8 @@ def test_beside_a_bar_a_dead_port_is_said_once(project, monkeypatch):
 def test_a_recording_that_ends_for_lack_of_context_is_none_to_go_on_from(project):
     [(code, out, _)] = told(project, "record experiment=narrow")
     assert code == 3 and "does not fit into the model's context" in out and "same command continues" not in out
-    assert out.endswith(
-        "they would end there again: change what is said above; python -m agon play experiment=narrow partial=true plays the complete matches\n"
-    )
+    play = "python -m agon play experiment=narrow partial=true plays the complete matches"
+    assert out.endswith(f"they would end there again: change what is said above; {play}\n")
 
 
 def test_recorded_games_are_listed_with_what_takes_them(project):
