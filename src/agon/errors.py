@@ -1,4 +1,4 @@
-"""Error messages: one line, which says what is wrong and what to do."""
+"""Error messages. Each is one line and says what is wrong and what to do."""
 
 import difflib
 import re
@@ -36,7 +36,7 @@ def interruption_message(words: Sequence[str]) -> str:
 
 
 class AgonError(Exception):
-    """Something the user can mend; its text is one line that says what is wrong and what to do."""
+    """An error that the user can mend. Its text is one line: what is wrong, and what to do."""
 
     def __init__(self, text: object) -> None:
         super().__init__(" ".join(str(text).splitlines()))  # names from files may hold line ends

@@ -48,7 +48,7 @@ OF_FOLDER = FILES, CONDITIONS
 
 @dataclass
 class Audit:
-    """What was audited, by which rules, and what was found."""
+    """The result of an audit: files, rules and differences."""
 
     folder: str
     files: dict[str, dict[str, Any]]

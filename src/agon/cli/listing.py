@@ -42,7 +42,7 @@ def list_(kinds: Sequence[str]) -> None:
 
 
 def _mark_broken(kind: str) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
-    """What says of the row of a game, agent or model that cannot be built why it cannot."""
+    """A function that adds the reason to the row of a game, agent or model that cannot be built."""
     from agon.conf import compose_together, expand_settings, load, names
 
     group = kind.removesuffix("s")

@@ -296,7 +296,7 @@ def _quoted(name: str, value: str) -> str:
 
 
 def _explain_unknown(key: str, conf: Path) -> str:
-    """What is wrong with a setting that there is not, and what to write."""
+    """The message for a setting that does not exist: what is wrong, and what to write."""
     if key == "experiment":
         return "experiment takes the name of one file in conf/experiment: agon list experiments"
     if key.startswith("hydra."):

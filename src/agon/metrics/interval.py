@@ -138,7 +138,7 @@ def welch(weights: Numbers, n: NDArray[np.int64], variances: Numbers) -> tuple[A
 
 
 def variance_loads(weights: Numbers, n: NDArray[np.int64]) -> Numbers:
-    """How much the variance of each cell adds to that of a weighted sum of means (cells x conditions, see `welch`).
+    """The factor of each cell's variance in the variance of a weighted sum of means (cells x conditions, see `welch`).
 
     The load of a cell of one match goes to its condition's other cells, by their degrees of freedom.
     """

@@ -216,7 +216,8 @@ def _report() -> dict[str, Any]:
 
 
 def _kernel_settings(folder: str) -> Config:
-    """A kernel that listens in `folder` and not on ports, which two kernels that start at once may both choose."""
+    """The settings of a kernel that listens in `folder`. Ports would be unsafe: two kernels that start at once may
+    choose the same one."""
     return Config({"KernelManager": {"transport": "ipc", "connection_file": f"{folder}/kernel.json"}})
 
 

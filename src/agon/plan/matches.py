@@ -59,10 +59,11 @@ class Match:
 def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) -> list[Match]:
     """The matches of an experiment (the contents of a file in conf/experiment), in a fixed order.
 
-    In a tournament every unordered group of agents meets in one seating, and each agent also meets itself. In a pairing every
-    combination over the seats plays. All play `repetitions` times, in every game. A match that occurs several times is planned once.
-    Raises AgonError for settings that do not fit, for names of games, agents and models that do not exist, for scripts that
-    cannot play a game, and, unless `large`, for more than MATCHES or DECISIONS.
+    In a tournament every unordered group of agents meets in one seating, and each agent also meets itself. In a pairing
+    every combination over the seats plays. All play `repetitions` times, in every game. A match that occurs several
+    times is planned once. Raises AgonError for settings that do not fit, for names of games, agents and models that do
+    not exist, and for scripts that cannot play a game. Unless `large`, it also raises AgonError for more than MATCHES
+    or DECISIONS.
     """
     settings = experiment_of(experiment)
     _compose_files(settings, conf)

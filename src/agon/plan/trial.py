@@ -34,8 +34,8 @@ def try_out(seat: Seat, game: Game[Any], name: str = "") -> None:
 
     For an agent that asks a model, it plays the first steps with random legal actions.
 
-    Raises AgonError for a script that cannot play the game, for a game that cannot be recorded or answered in words, for copies
-    that differ though their dice are the same, and for a match that does not end. `name`: the seat's name in messages.
+    Raises AgonError if the script cannot play the game, if the game cannot be recorded or answered in words, if two
+    copies with the same dice differ, or if the match does not end. `name`: the seat's name in messages.
     """
     spaces, script = set[type[Space]](), seat.player if seat.immediate else _draw_action
     whole = seat.immediate or game.max_rounds is None

@@ -26,7 +26,7 @@ UNFIT = (
     *(LookupError, TypeError, ValueError, OSError, RuntimeError, MemoryError, AttributeError, EOFError),
     *(pa.ArrowException, BadZipFile, TarError, zlib.error),
 )
-"""What readers raise for a file that is not what it should be."""
+"""The errors that readers raise for a damaged file or a file of another kind."""
 
 
 @contextmanager

@@ -1,4 +1,5 @@
-"""What a player gets that chooses uniformly, or always does the same, from simulated matches against the paper's opponents."""
+"""The results of players without skill (uniform, or always the same action) in simulated matches against the paper's
+opponents."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -152,7 +152,8 @@ def average_improvement(table: pd.DataFrame, name: str = AVERAGE) -> pd.DataFram
 def axis_names(games: pd.DataFrame) -> pd.DataFrame:
     """The name of each setting on the axes of Figure 10: game, setting, axis.
 
-    Of the dilemma it has the points of each where all cooperate, of who defects alone, and of each of two who defect.
+    For the dilemma a name has three numbers: the points of each player if all cooperate, of a player who defects alone,
+    and of each player if two defect.
     """
     rows = []
     for game in games[games.game.isin(["prisoner3", "public_goods"])].itertuples():
