@@ -41,12 +41,12 @@ def failed(capfd, *arguments: str, code: int = 1) -> str:
     [
         (
             "play experiment=scripted experiment.name=magic_scripted",
-            "experiment.name=magic_scripted is what conf/experiment/",
+            "experiment.name=magic_scripted is the name of conf/experiment/",
             1,
         ),
         (
             "record experiment=magic_standin experiment.name=standin_demo",
-            "and this is magic_standin: take another name",
+            "but this is magic_standin: choose another name",
             1,
         ),
         (
@@ -172,7 +172,7 @@ def test_a_changed_experiment_replaces_no_table_of_a_stage(project):
     assert told(project, words)[0][0] == 0
     table = (project.folder / "transcripts/staged.parquet").read_bytes()
     [refused] = told(project, f"{words} experiment.repetitions=2")
-    assert refused[:2] == [1, ""] and "name another place with out=" in refused[2]
+    assert refused[:2] == [1, ""] and "choose another file with out=" in refused[2]
     assert (project.folder / "transcripts/staged.parquet").read_bytes() == table
     assert told(project, f"{words} experiment.repetitions=2 out=two.parquet")[0][0] == 0
     (project.folder / "dvc.lock").unlink()

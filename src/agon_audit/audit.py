@@ -223,8 +223,8 @@ class _Judges:
         self.used: dict[str, Judge] = {}
         self._skipped: dict[str, list[str]] = {}
         self._own: tuple[str, OwnMatches] | None = None
-        named: dict[str, Rules] = {"": mapping.rules} if mapping.rules else {}
-        for condition, rules in (named | mapping.rules_of_condition).items():
+        rules_by_name: dict[str, Rules] = {"": mapping.rules} if mapping.rules else {}
+        for condition, rules in (rules_by_name | mapping.rules_of_condition).items():
             self.used[condition] = read_rules(rules, base)
 
     @property

@@ -287,7 +287,7 @@ def test_a_schema_is_described_in_words():
 @given(data=st.data())
 def test_whatever_fits_a_tool_is_read_as_a_legal_call_of_it(data):
     space = data.draw(st.sampled_from(met("tradecraft")))
-    tools = Called().asked(space)["tools"]
+    tools = Called().request_fields(space)["tools"]
     name = data.draw(st.sampled_from(sorted(tools)))
     given = data.draw(fitting(tools[name]))
     reading = read_call(write_call("So.", name, json.dumps(given)), space)

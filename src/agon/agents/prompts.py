@@ -250,11 +250,11 @@ def _check_set(folder: Path, families_of_game: tuple[Path, ...]) -> None:
     files = [path.relative_to(folder) for path in sorted(folder.rglob("*.*")) if not path.name.startswith((".", "_"))]
     if not files:
         raise AgonError(f"the prompt set {display_path(folder)} has no file: it would be {OURS} under another name")
-    named = {family.name: family / "prompts" for family in families_of_game}
+    folders_by_family = {family.name: family / "prompts" for family in families_of_game}
     for file in files:
         places = [place / file for place in (*families_of_game, OWN)]
-        if file.parts[0] in named:
-            places.append(named[file.parts[0]] / Path(*file.parts[1:]))
+        if file.parts[0] in folders_by_family:
+            places.append(folders_by_family[file.parts[0]] / Path(*file.parts[1:]))
         if not any(place.is_file() for place in places):
             raise AgonError(f"the prompt set {display_path(folder)} has {file}, which replaces no file of this name")
 

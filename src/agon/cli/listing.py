@@ -25,7 +25,7 @@ def list_(kinds: Sequence[str]) -> None:
     agon list games, agents, models, experiments, notebooks or metrics.
     """
     for kind in kinds:
-        rows = [*map(_mark_broken(kind), listed(kind))]
+        rows = [*map(_mark_broken(kind), describe_names(kind))]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             click.echo(visible("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()))
@@ -70,7 +70,7 @@ def _prompt_sets() -> list[str]:
     return prompt_sets([*CODE.glob("games/*/"), *find_families()])
 
 
-def listed(kind: str) -> list[tuple[str, ...]]:
+def describe_names(kind: str) -> list[tuple[str, ...]]:
     """The names of a kind, with a line on each. Raises AgonError for an unknown kind."""
     from agon.conf import LISTED, describe_file, names, suggest
 

@@ -19,9 +19,9 @@ def names_of(kind: str) -> Completion:
     """The names that `agon list KIND` lists."""
 
     def names(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-        from agon.cli.listing import listed
+        from agon.cli.listing import describe_names
 
-        return [name for name, *_ in listed(kind) if name.startswith(typed)]
+        return [name for name, *_ in describe_names(kind) if name.startswith(typed)]
 
     return names
 

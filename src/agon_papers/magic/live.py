@@ -132,8 +132,8 @@ def scores_of(tallied: pd.DataFrame) -> pd.DataFrame:
 
 def ability_rows(scores: pd.DataFrame) -> pd.DataFrame:
     """Rows as of Tables 1 and 4: index model; win_rate, the seven abilities and area, absent where nothing counts for them."""
-    named = scores.metric.replace({"spy_win": "deception", "coordination_of_games": "coordination"})
-    wide = scores.assign(metric=named).pivot(index="model", columns="metric", values="value")
+    metric_names = scores.metric.replace({"spy_win": "deception", "coordination_of_games": "coordination"})
+    wide = scores.assign(metric=metric_names).pivot(index="model", columns="metric", values="value")
     return wide.reindex(index=scores.model.unique(), columns=["win_rate", *ABILITIES, "area"])
 
 
