@@ -118,7 +118,7 @@ def test_a_misspelt_file_of_turns_is_named_with_the_nearest(capfd, tmp_path, mon
         read_games(tmp_path / "smal.parquet")
     assert said in failed(capfd, "compare", f"--turns={tmp_path}/smal.parquet", "--metric=points", "--by=agent")
     (tmp_path / "small.games.parquet").unlink()
-    with pytest.raises(AgonError, match="which says what games were played"):
+    with pytest.raises(AgonError, match="It says which games were played"):
         read_games(tmp_path / "small.parquet")
 
 

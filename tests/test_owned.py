@@ -53,7 +53,7 @@ TAKEN = [
     ("export --experiment tiny --out conf", "holds agent"),
     ("export --experiment tiny --out notes.parquet", "is a file: name a folder"),
     ("export --experiment tiny --out data/exports", "is in data/"),
-    ("make-settings --folder made --games prisoner3", "made/prisoner3/01.json is there, and is another"),
+    ("make-settings --folder made --games prisoner3", "made/prisoner3/01.json exists with other content"),
     (
         "invent-ruleset --name mine --folder rules --items 60 --recipes 70 --raw 20 --depth 3",
         "rules/mine.json is there",

@@ -107,7 +107,7 @@ def compare(
     for (one, first), (other, second) in combinations(zip(paths, tables, strict=True), 2):
         if both := set(first.match) & set(second.match):
             raise AgonError(
-                f"{display_path(one)} and {display_path(other)} hold the same match, {min(both)} ({len(both):,} such): take each once"
+                f"{display_path(one)} and {display_path(other)} have the same match, {min(both)} ({len(both):,} such matches): name each match once"
             )
     seats = pd.concat(tables, ignore_index=True)
     analysed, left_out = exclude(seats)
@@ -173,7 +173,7 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
         raise AgonError("say whose matches: --experiment NAME, or --turns FILE")
     path = outside_data(out) if out else None
     if path is not None and path.exists():
-        raise AgonError(f"--out {out} is there: name another place")
+        raise AgonError(f"--out {out} exists already: choose another file")
     if path is not None:
         note_outside(path)
     columns = [name for name in by.split(",") if name]

@@ -58,7 +58,7 @@ def reproduce(paper: str, words: Sequence[str]) -> int:
     model, prompts = settings.pop("model", ""), settings.pop("prompts", "")
     first = next(iter(page.experiments))
     if not model and first not in paths:
-        raise AgonError(f"whose {paper}? say model=NAME, a file in conf/model, or {first}=FILE")
+        raise AgonError(f"{paper} needs a model: add model=NAME, a file in conf/model, or {first}=FILE")
     if fixed := [name for name in ("experiment", "out") if name in settings]:
         raise AgonError(
             f"{fixed[0]} cannot be set: `agon reproduce` takes the paper's experiment and names its own files"

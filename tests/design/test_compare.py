@@ -360,7 +360,7 @@ def test_two_tables_with_the_same_match_are_named(tmp_path, capfd):
     assert main(["compare", files, "--metric=points", "--by=agent:zs,cot"]) == 1
     assert "one.parquet and" in (said := capfd.readouterr().err) and "other.parquet hold the same match, m0 (" in said
     with pytest.raises(
-        AgonError, match="first match m0, turn 1, seat 0; of tables put together two hold the same match"
+        AgonError, match="first match m0, turn 1, seat 0; if tables were put together, two of them have the same match"
     ):
         compare(pd.concat([PLAYED, PLAYED]), TABLE, "points", "agent:zs,cot")
 

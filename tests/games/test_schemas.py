@@ -311,4 +311,4 @@ def test_what_is_no_call_of_one_tool_is_refused_in_words():
 def test_games_without_tools_are_refused():
     assert met("pd")
     for space in met("pd"):
-        assert Called().fault(space) == "its actions are no calls of tools: take an agent with reads: constrained"
+        assert Called().fault(space) == "its actions are not calls of tools: choose an agent with reads: constrained"

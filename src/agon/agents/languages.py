@@ -60,9 +60,9 @@ def say_in(name: str, more: Mapping[str, str] = MappingProxyType({}), conf: Path
     words = {sentence: text for sentence, text in of_file.items() if sentence != "games"} | dict(more)
     for sentence, text in words.items():
         if not isinstance(text, str) or text.count("{}") != sentence.count("{}"):
-            raise AgonError(f"language {name}: {sentence!r} must be said in words with as many {{}}, not {text!r}")
+            raise AgonError(f"language {name}: {sentence!r} needs a translation with as many {{}}, not {text!r}")
         if set("<>&") & set(text):
-            raise AgonError(f"language {name}: {sentence!r} must be said without <, > and &, not {text!r}")
+            raise AgonError(f"language {name}: {sentence!r} needs a translation without <, > and &, not {text!r}")
     return Say(words, name)
 
 

@@ -113,7 +113,7 @@ class Called(Constrained, frozen=True, forbid_unknown_fields=True, tag="called",
 
     def fault(self, space: Space) -> str:
         """Why the actions are no calls of tools. Empty where they are."""
-        return "" if space.as_tools() else "its actions are no calls of tools: take an agent with reads: constrained"
+        return "" if space.as_tools() else "its actions are not calls of tools: choose an agent with reads: constrained"
 
     def request_fields(self, space: Space) -> dict[str, Any]:
         """The tools."""

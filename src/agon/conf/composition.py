@@ -118,7 +118,7 @@ def _require_harmless(path: Path) -> None:
         raise AgonError(f"{display_path(path)}: {error}") from None
     if _sets_hydra(text):
         raise AgonError(
-            f"{display_path(path)}: Hydra's own settings, and @package, are for the command line: take them out of the file"
+            f"{display_path(path)}: Hydra's own settings, and @package, belong on the command line: remove them from the file"
         )
 
 

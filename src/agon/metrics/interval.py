@@ -98,7 +98,7 @@ def _bounds(
     if (beyond := is_number & ~((low - slack <= values) & (values <= high + slack))).any():
         at = int(np.flatnonzero(beyond)[0])
         raise AgonError(
-            f"{metric} is {values[at]:g}, and is said to lie between {low[at]:g} and {high[at]:g}: give other limits"
+            f"{metric} is {values[at]:g}, but its limits are {low[at]:g} and {high[at]:g}: give other limits"
         )
     least, most = np.full(groups, np.inf), np.full(groups, -np.inf)
     np.minimum.at(least, codes[is_number], low[is_number])

@@ -56,7 +56,9 @@ def tally(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
         played = rows[["game", "variant"]].drop_duplicates()
         parts.append(tallies(turns.loc[rows.index], seats.merge(played, on=["game", "variant"])))
     if not parts:
-        raise AgonError("nobody is under test in these matches: take turns of MAgIC's games, as magic_live has them")
+        raise AgonError(
+            "these matches have no seat under test: use turns of MAgIC's games, such as those of magic_live"
+        )
     table = pd.concat(parts, ignore_index=True)
     table = table[table.metric != "reasoning"]
     return table.assign(metric=table.metric.replace({"reasoning_published": "reasoning"}))

@@ -50,7 +50,7 @@ def _clear(folder: Path, names: Sequence[str], force: bool) -> None:
     if others and not force:
         raise AgonError(
             f"{display_path(folder)} has {count(len(others), 'log')} of other matches: name another folder, "
-            "or say --force to replace them"
+            "or add --force to replace them"
         )
     for path in others:
         path.unlink()
