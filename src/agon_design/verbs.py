@@ -107,7 +107,7 @@ def compare(
     for (one, first), (other, second) in combinations(zip(paths, tables, strict=True), 2):
         if both := set(first.match) & set(second.match):
             raise AgonError(
-                f"{display_path(one)} and {display_path(other)} have the same match, {min(both)} ({len(both):,} such matches): name each match once"
+                f"{display_path(one)} and {display_path(other)} have the same match, {min(both)} ({len(both):,} in all): keep each once"
             )
     seats = pd.concat(tables, ignore_index=True)
     analysed, left_out = exclude(seats)
