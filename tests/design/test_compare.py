@@ -358,7 +358,7 @@ def test_two_tables_with_the_same_match_are_named(tmp_path, capfd):
         saved(typed(dict(PLAYED.items())), tmp_path / f"{name}.parquet")
     files = f"--turns={tmp_path}/one.parquet,{tmp_path}/other.parquet"
     assert main(["compare", files, "--metric=points", "--by=agent:zs,cot"]) == 1
-    assert "one.parquet and" in (said := capfd.readouterr().err) and "other.parquet hold the same match, m0 (" in said
+    assert "one.parquet and" in (said := capfd.readouterr().err) and "other.parquet have the same match, m0 (" in said
     with pytest.raises(
         AgonError, match="first match m0, turn 1, seat 0; if tables were put together, two of them have the same match"
     ):
