@@ -247,7 +247,7 @@ def test_the_bar_searches_all_statements(tmp_path, visit):
 
 def test_what_finds_nothing_says_so(tmp_path, visit):
     told = visit(written(tmp_path), lambda page: page.inner_text("main"), "#q=nobody")
-    assert "No statement fits" in told and "cooperate" not in told
+    assert "No statement matches" in told and "cooperate" not in told
 
 
 def test_an_address_that_names_an_unknown_value_shows_all(tmp_path, visit):

@@ -1,4 +1,4 @@
-"""The page of an executed notebook. Of scripts only agon's radar runs in it, and its code is behind one switch.
+"""The page of an executed notebook. Its only script is agon's radar, and one switch shows its code.
 
 It is the same for the same inputs.
 """
@@ -75,8 +75,9 @@ def page(
 ) -> str:
     """The notebook as one HTML page: its text and outputs sanitized, its code behind one switch, figures as drawings with their words.
 
-    `links`: text -> target of the links at its top and end. `figures`: the folder with the notebook's figures, as PNG and SVG.
-    `guides`: files of docs/, without .md, that are pages beside this one (by the last part of their name), so that links lead to these.
+    `links`: text -> target of the links at its top and end. `figures`: the folder with the notebook's figures, as PNG
+    and SVG. `guides`: files of docs/, without .md, that have a page beside this one, named by the last part of their
+    path. Links lead to these pages.
     """
     exporter = HTMLExporter(
         raw_template=TEMPLATES.joinpath("page.html.j2").read_text(encoding="utf-8"),

@@ -203,7 +203,7 @@ def column_names(path: str | Path) -> list[str]:
 
 
 def explain_absence(path: Path) -> str:
-    """What to do where a table of turns is not there, and the nearest name of another one in its folder."""
+    """The message for a missing table of turns: what to do, and the nearest name in its folder."""
     others = [other.stem for other in path.parent.glob("*.parquet") if not other.name.endswith(GAMES_SUFFIX)]
     near = "".join(f"did you mean {name}.parquet? " for name in difflib.get_close_matches(path.stem, others, 1, 0.85))
     return (

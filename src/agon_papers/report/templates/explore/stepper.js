@@ -43,7 +43,7 @@ function choose(wanted, at) {
   select.replaceChildren(...left.map((each) => el("option", {value: each.match}, `${each.title}: ${each.result} (${each.match})`)));
   const found = left.find((each) => each.match === wanted) || left[0];
   shown.hidden = !found;
-  status.textContent = left.length ? `${grouped(left.length)} of ${grouped(games.length)} games` : "No game fits. Choose less.";
+  status.textContent = left.length ? `${grouped(left.length)} of ${grouped(games.length)} games` : "No game matches. Choose fewer filters.";
   if (!found) return;
   const same = game === found;
   if (!same) plays(false);
