@@ -210,7 +210,7 @@ def _hands(scene: Scene, hands: Mapping[str, Mapping[str, Any]], target: Mapping
 
 def _way(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
     """The shortest way to the target, alone or with what others hold; amounts and alternatives are exact (the planner's)."""
-    if not target or not hands:
+    if not target or not hands or scene.over:
         return ""
     hand, say = hands[scene.players[scene.own]], scene.say
     if covers(hand, target):
@@ -248,7 +248,7 @@ def _from(scene: Scene, hands: Mapping[str, Mapping[str, Any]], item: str) -> st
 
 def _possible(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, Any]]) -> str:
     """The recipes for which the own hand is enough, as HTML."""
-    if scene.watched or not hands:
+    if scene.watched or not hands or scene.over:
         return ""
     recipes = ruleset.possible(hands[scene.players[scene.own]])
     lines, say = items(recipe_line(ruleset, recipe, scene.say) for recipe in recipes), scene.say
