@@ -118,8 +118,8 @@ def _form(line: str) -> str:
 
 
 def _untranslated(text: str, other: str) -> str:
-    """The first line of prose that both texts have; empty if there is none."""
-    both = {*text.splitlines()} & {*other.splitlines()}
+    """The first line of prose that both texts have; empty if there is none. The form of an answer stays as it is."""
+    both = {line for line in {*text.splitlines()} & {*other.splitlines()} if not line.startswith("[move]")}
     return next(
         (f"{line!r} is not translated" for line in sorted(both) if len(PROSE.findall(re.sub(FACT, "", line))) > 2), ""
     )
