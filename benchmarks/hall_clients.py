@@ -33,6 +33,8 @@ DROPS = 0.05
 """Share of questions before which a page is offline for AWAY seconds, and of forms whose answer is lost on the way."""
 AWAY = (0.2, 5.0)
 """Seconds, from and to."""
+SLOW = 300
+"""Seconds after which a server has failed, on a machine that does much else."""
 
 
 class Server:
@@ -56,7 +58,7 @@ class Server:
 
     async def __aexit__(self, *why):
         self._process.send_signal(signal.SIGINT)
-        await asyncio.wait_for(self._process.wait(), 30)
+        await asyncio.wait_for(self._process.wait(), SLOW)
 
     def memory(self):
         """Resident MB."""
@@ -149,7 +151,7 @@ class Load:
 
     def __init__(self, server):
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-        self.client, self.server = httpx.AsyncClient(base_url=server.url, limits=limits, timeout=30), server
+        self.client, self.server = httpx.AsyncClient(base_url=server.url, limits=limits, timeout=SLOW), server
         self.sent, self.last, self.told, self.pressed, self.places, self.memory = {}, {}, [], [], [], []
         self.drops = self.lost = 0
 
