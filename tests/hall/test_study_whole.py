@@ -271,7 +271,11 @@ def test_a_host_pays_and_ends_a_part_on_a_phone(server, person):
     with ada.page.expect_navigation():
         ada.page.get_by_role("button", name="I agree, and take part").click()
     host.page.goto(f"{server.url}/monitor?study={own['name']}")
-    host.page.get_by_role("rowheader").get_by_role("link").first.click()
+    for number in ("bob", "ada"):
+        host.page.get_by_role("textbox", name="Find a participant").fill(number)
+        host.page.get_by_role("button", name="Find").click()
+        if number == "bob":
+            fits(host, "Nobody has come with the number bob.")
     host.page.wait_for_url("**who=*")
     fits(host, "Pay by hand")
     host.page.get_by_role("textbox", name="Amount in GBP").fill("1,50")
