@@ -77,8 +77,8 @@ class Hall:
         `seconds` is the time for an answer, and `match` the match's id (None for a random one). `aids` are shown to
         people (None for all). With `everybody` no first words come from the setting. Without `asides` nobody is asked
         questions that change nothing. `language` is that of the pages. `words` is the consent, if it is not the current
-        text. Raises AgonError if the
-        players cannot play the game, and Refusal for limits that are not possible.
+        text. Raises AgonError if the players cannot play the game, and Refusal for limits or a language that are not
+        possible.
         """
         if seconds is not None and not 5 <= seconds <= 86400:
             raise Refusal("The time for an answer must be 5 to 86,400 seconds.")

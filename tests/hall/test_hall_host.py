@@ -15,7 +15,7 @@ from agon import ROOT
 from agon.games.html import as_text
 from agon.plan import PERSON
 from agon_hall import Refusal, monitor, table, tables
-from agon_hall.lobby import _change
+from agon_hall.lobby import _change, host_context
 from agon_hall.web import parts_of
 
 
@@ -151,6 +151,16 @@ def test_a_message_is_text_on_the_pages_of_people_alone(tmp_path, short):
         assert "From the host" not in seat_parts(place, 0)["status"]
 
     at_table(tmp_path, short, play)
+
+
+def test_tokens_and_money_are_written_in_full(tmp_path, short):
+    async def go():
+        async with hall(tmp_path) as made:
+            place = made.open("pd", [PERSON, "zs@thinker"])
+            place.spending = {"tokens": 50_090.0, "usd": 0.0125}
+            return as_text(parts_of("host.html", host_context(made, place, ""))["host"])
+
+    assert "tokens 50,090, usd 0.0125" in asyncio.run(go())
 
 
 def test_the_hosts_page_pauses_and_goes_on_without_scripts(tmp_path, short):
