@@ -50,7 +50,6 @@ FAULTS = {
     "no such recipe": "This cannot be made of these items.",
     "not in the hand": "Your hand does not have that much.",
     "bad amounts": "One of the amounts is no number.",
-    "beyond the rules": "This cannot be made now.",
 }
 """Why a craft is refused -> a sentence for pages in other languages; in English the refusal has its own words."""
 NODES = 200
