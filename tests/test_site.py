@@ -62,10 +62,7 @@ def test_a_link_leads_to_a_page_of_the_site(page, link, leads):
 
 @pytest.mark.skipif(not (ROOT / "reports/statistics.ipynb").exists(), reason="no reports yet: make repro")
 def test_a_link_to_a_notebook_leads_to_its_executed_page():
-    assert (
-        CONF["to_site"]("docs/where-things-are", "[x](../notebooks/statistics.ipynb)")
-        == "[x](../reports/statistics.ipynb)"
-    )
+    assert CONF["to_site"]("docs/glossary", "[x](../notebooks/statistics.ipynb)") == "[x](../reports/statistics.ipynb)"
 
 
 @pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no site yet: make site")
@@ -89,9 +86,7 @@ def test_the_site_asks_no_other_server_for_anything():
 
 
 @pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no site yet: make site")
-@pytest.mark.parametrize(
-    "name", ["README", "docs/where-things-are", "docs/commands", "reports/counterfactual_findings"]
-)
+@pytest.mark.parametrize("name", ["README", "docs/glossary", "docs/commands", "reports/counterfactual_findings"])
 def test_no_page_of_the_site_scrolls_sideways(name, visit):
     assert visit(SITE / f"{name}.html", widths) == dict.fromkeys(WIDTHS, 0)
 
