@@ -354,7 +354,7 @@ class Misfit(Sound):
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"sees": {"seat": 1}}, "observe: what seat 0 sees says it is of seat 1"),
+        ({"sees": {"seat": 1}}, "observe: the observation of seat 0 says that it is for seat 1"),
         ({"sees": {"round": 0}}, "observe: the round is 0; it must be a whole number, 1 at least"),
         ({"sees": {"round": "x"}}, "observe: the round is 'x'; it must be a whole number, 1 at least"),
         ({"parts": ("spy",)}, r"roles is \('spy',\); it must have a text for each of 2 seats"),
