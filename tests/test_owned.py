@@ -56,7 +56,7 @@ TAKEN = [
     ("make-settings --folder made --games prisoner3", "made/prisoner3/01.json exists with other content"),
     (
         "invent-ruleset --name mine --folder rules --items 60 --recipes 70 --raw 20 --depth 3",
-        "rules/mine.json is there",
+        "rules/mine.json exists with other content",
     ),
 ]
 
