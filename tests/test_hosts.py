@@ -48,7 +48,7 @@ def test_a_file_that_hides_agons_own_with_another_host_or_key_asks_nobody(projec
         "note: this project's conf/model asks gpt_4o at 127.0.0.1:9, with OTHER_SECRET; "
         "agon's own file of that name asks at api.openai.com, with OPENAI_API_KEY"
     )
-    assert fault.endswith("say other_hosts=true if it is right")
+    assert fault.endswith("add other_hosts=true if this is right")
 
 
 def test_it_asks_there_if_that_is_said(project):

@@ -45,8 +45,8 @@ TAKEN = [
         "play experiment=tiny out=transcripts/other.parquet",
         "transcripts/other.parquet holds turns of other, not of tiny",
     ),
-    (f"{PLAY} experiment.name=counterfactual", "counterfactual is the name of what `agon ingest` makes"),
-    ("record experiment=tiny experiment.name=tradecraft", "tradecraft is the name of what `agon ingest` makes"),
+    (f"{PLAY} experiment.name=counterfactual", "counterfactual is a name that `agon ingest` uses"),
+    ("record experiment=tiny experiment.name=tradecraft", "tradecraft is a name that `agon ingest` uses"),
     ("play experiment=tiny out=data/x.parquet", "is in data/"),
     ("play experiment=tiny out=notes.parquet", "is not a turns table"),
     ("play experiment=tiny out=folder.parquet", "is not a turns table"),
@@ -56,7 +56,7 @@ TAKEN = [
     ("make-settings --folder made --games prisoner3", "made/prisoner3/01.json exists with other content"),
     (
         "invent-ruleset --name mine --folder rules --items 60 --recipes 70 --raw 20 --depth 3",
-        "rules/mine.json is there",
+        "rules/mine.json exists with other content",
     ),
 ]
 

@@ -311,8 +311,8 @@ def test_a_file_of_its_own_is_taken_in_the_study_alone(tmp_path):
         (["new", "game", "chess"], "'game' is not 'study'"),
         (["new", "study", "2x"], "is no name of a study"),
         (["new", "study", "a/b"], "is no name of a study"),
-        (["new", "study", "scripted"], "agon's own conf/experiment has scripted"),
-        (["new", "study", "kind"], "studies/kind is there"),
+        (["new", "study", "scripted"], "agon's own conf/experiment already has scripted"),
+        (["new", "study", "kind"], "studies/kind exists already"),
         (["new", "study", "x", "--model=gpt"], "there is no model 'gpt'"),
     ],
 )

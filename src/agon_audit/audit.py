@@ -234,7 +234,7 @@ class _Judges:
         return list(dict.fromkeys(action for table in tables for own in table.actions for action in own))
 
     def apply(self, games: Games) -> tuple[Payment, np.ndarray, np.ndarray]:
-        """What the rules say about every row, the fixed number of rounds, and whether every round is paid by a table."""
+        """The payment of every row by the rules, the fixed number of rounds, and whether a table pays every round."""
         rows = games.rows
         payment, rounds, has_table = Payment.unknown(len(rows)), np.full(len(rows), np.nan), np.zeros(len(rows), bool)
         if "action" not in rows:

@@ -63,7 +63,7 @@ def power(settings: Settings, metric: str, detect: float | None, sd: float | Non
 
 
 def _explain_needed(planned: Design, difference: float, by_model: pd.Series) -> str:
-    """How many matches show a difference, and what they cost."""
+    """The matches that a difference needs, and their cost."""
     number = planned.needed(difference)
     line = f"a difference of {difference:g} in each of these takes"
     if number is None:

@@ -75,7 +75,7 @@ def strengths(results: pd.DataFrame) -> Strengths:
 
 
 def _counts(pairs: pd.DataFrame, names: list[str]) -> tuple[Numbers, Numbers]:
-    """How often each player won against each other, with the prior wins, and how often they tied (players x players)."""
+    """Wins of each player against each other one, prior wins included, and their ties (players x players)."""
     size, weights = len(names), 3 / (pairs.seats + 1)
     places = pairs.player.map(names.index) * size + pairs.player_other.map(names.index)
     wins, ties = (

@@ -51,7 +51,7 @@ class Draft(NamedTuple):
 
 
 CutOff = Literal["void", "as_done"]
-"""How an answer counts that was cut off."""
+"""The treatment of an answer that was cut off."""
 OnInvalid = Literal["forfeit", "random_legal"]
 """What happens without a readable action."""
 

@@ -8,7 +8,7 @@ import click
 AT_LEAST_1 = click.IntRange(min=1)
 
 Completion = Callable[[click.Context, click.Parameter, str], list[str]]
-"""What click asks for the names that begin as typed."""
+"""The function that click calls for the names that begin with the typed text."""
 
 
 class Anywhere(click.Command):

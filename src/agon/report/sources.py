@@ -35,7 +35,7 @@ SAID = {"host": "host", "served": "served model", "provider": "provider", "finge
 
 @dataclass
 class _Tally:
-    """What the lines of one model say."""
+    """The counts from the lines of one model."""
 
     who: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     times: list[float] = field(default_factory=list)

@@ -16,7 +16,8 @@ PRO = "+ProPGM"
 """Suffix of the arm that plays Chameleon alone."""
 
 ARMS = {"beliefs_matrix": PRO, "beliefs": PGM, "zs": ""}
-"""How the name of an agent begins -> suffix of the model's name in the paper's tables. The rest of the name follows in brackets."""
+"""Beginning of an agent's name -> suffix of the model's name in the paper's tables. The rest of the name follows in
+brackets."""
 
 DESIGN = {
     "chameleon": 2 * SETTINGS,

@@ -35,7 +35,7 @@ OWN: dict[str, Any] = {**ENHANCED, "color": COLOURS[2], "marker": "s", "ms": 3.5
 WIDE = 24
 """The most letters of a model's name in one line."""
 HATCH = "////"
-"""Of the bars of one's own models."""
+"""The hatch of the bars of one's own models."""
 
 DIAMOND: dict[str, Any] = {"marker": "D", "ms": 6, "color": COLOURS[2], "mec": "black", "mew": 0.6}
 

@@ -65,7 +65,7 @@ class BeliefNotes(NamedTuple):
     answers: tuple[str, ...]
     """The same analysis as the model wrote it, with the text before its lines."""
     role: str
-    """What the seat thinks that it is."""
+    """The role that the seat believes it has."""
     target: str | None
     """The player at whom its next clue aims."""
     suspect: str | None

@@ -172,7 +172,7 @@ class Deduction(Game[State]):
 
     @abstractmethod
     def _steps(self) -> tuple[Ask, ...]:
-        """Who is asked what, in order."""
+        """The seats and phases of the questions, in order."""
 
     @abstractmethod
     def _facts(self) -> Facts:

@@ -148,7 +148,7 @@ def regret(course: Course) -> NDArray[np.float64]:
 
 
 def exploitability(course: Course) -> NDArray[np.float64]:
-    """How far the worst reply to the player's overall mix keeps it below its security level (points per round).
+    """Points per round that the player's overall mix can lose against the worst reply, below its security level.
 
     The security (maximin) level is what the player can make sure of; in a zero-sum game this is the usual exploitability.
     """
