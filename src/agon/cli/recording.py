@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from agon.cli.hosts import say_hosts, say_other_hosts
-from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions, say_other_plan
+from agon.cli.hosts import say_hosts
+from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions, say_differences
 from agon.cli.words import bar_of, bill_of
 from agon.errors import AgonError, count, visible
 from agon.paths import ROOT, display_path
@@ -55,9 +55,8 @@ def record(settings: Settings) -> int:
             f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
         )
     say_cautions(settings)
-    say_other_plan(matches, recording)
+    say_differences(matches, models, recording)
     say_hosts(models, settings["other_hosts"])
-    say_other_hosts(models, recording)
     if not settings["batch"]:
         Journal(recording.path.parent, recording.holds).require_none_waiting()
     budget = Budget(**settings["budget"])
