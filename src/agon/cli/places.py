@@ -55,7 +55,7 @@ def say_cautions(settings: Settings) -> None:
 
 
 def say_differences(matches: Collection[Match], models: Mapping[str, Model], recording: Recording) -> None:
-    """Prints what the recording differs in: the matches registered beside it, and the hosts that a model's answers are from.
+    """Prints how the recording differs: in the matches registered beside it, and in the hosts that a model's answers are from.
 
     Answers of another host are used all the same, because the host is no part of what an answer is recorded by.
     """
