@@ -116,7 +116,8 @@ def record(settings: Settings) -> int:
             click.echo(f"why: {cause}")
         if not budget.costs.answers and budget.costs.last not in reason:
             reason += f"; no call was answered, the last: {budget.costs.last}"
-        click.echo(f"stopped; {count(len(halted), 'match')} begun and not at the end: {visible(reason)}; {again}")
+        complete = f"{matches_done['matches']:,} of {count(len(asking), 'match')} recorded to the end"
+        click.echo(f"stopped; {complete}, {len(halted):,} begun: {visible(reason)}; {again}")
         return 3
     if cause := ledger.answers.cause:
         click.echo(f"note: {cause}")
