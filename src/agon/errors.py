@@ -1,4 +1,4 @@
-"""Error messages: one line, which says what is wrong and what to do."""
+"""Error messages. Each is one line and says what is wrong and what to do."""
 
 import difflib
 import re
@@ -32,7 +32,7 @@ def count(number: int, noun: str, nouns: str = "") -> str:
 
 def interruption_message(words: Sequence[str]) -> str:
     """The message for a command that was interrupted."""
-    return "stopped; the same command goes on where it was" if words[:1] in (["record"], ["play"]) else "stopped"
+    return "stopped; the same command continues" if words[:1] in (["record"], ["play"]) else "stopped"
 
 
 def require_choice(what: str, value: object, choices: Any) -> None:
@@ -42,7 +42,7 @@ def require_choice(what: str, value: object, choices: Any) -> None:
 
 
 class AgonError(Exception):
-    """Something the user can mend; its text is one line that says what is wrong and what to do."""
+    """An error that the user can mend. Its text is one line: what is wrong, and what to do."""
 
     def __init__(self, text: object) -> None:
         super().__init__(" ".join(str(text).splitlines()))  # names from files may hold line ends

@@ -64,7 +64,7 @@ def record_until(settings: Settings) -> int:
         click.echo(describe_spending(recording, budget, failing.said))
     if halted:
         [(reason, _)] = Counter(map(str, halted)).most_common(1)
-        click.echo(f"stopped: {visible(reason)}; the same command goes on where it was")
+        click.echo(f"stopped: {visible(reason)}; the same command continues")
         return 3
     end = "" if answer.sign else "; no more matches are left in a cell"
     click.echo(f"{answer}{end}; {display_path(recording.path)} holds what it took")

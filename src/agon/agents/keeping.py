@@ -46,7 +46,9 @@ def keeps_of(setting: object) -> ContextPolicy:
             "summary (words, 10 to 2000)"
         ) from None
     if policy.summary and not policy.rounds:
-        raise AgonError("keeps: a summary is of rounds that leave: say how many stay, rounds: N")
+        raise AgonError(
+            "keeps: a summary is about the rounds that are dropped: set rounds: N, the number of rounds that stay"
+        )
     return policy
 
 

@@ -187,7 +187,7 @@ class LLM:
                 await self._shorten(view, texts, self.keeps.rounds)
         aids = aids_as_text(view, self.aids)
         news = f"\n\n# To help you\n{aids}" if aids and aids != self.aids_text else ""
-        instructions = self.reads.told(texts.reads, view.legal)
+        instructions = self.reads.instructions(texts.reads, view.legal)
         messages = extend(
             self.conversation(view), "user", texts.turn(view, self.since) + news + self.thoughts + instructions
         )
@@ -293,7 +293,7 @@ async def ask(
     Raises Full where none does.
     """
     messages, answers, cut = request.messages, list[Answer](), 1
-    view, fields = request.view, reads.asked(request.view.legal)
+    view, fields = request.view, reads.request_fields(request.view.legal)
     while True:
         sample = f"{request.sample}.{len(answers)}"
         try:

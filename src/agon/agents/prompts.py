@@ -212,7 +212,7 @@ def require_own_words(game: Game[Any]) -> None:
     wording = game.watch(game.start(Random(0))).wording
     if wording is not None and not wording.literal:
         raise AgonError(
-            f"{game.name} {game.variant} is told in other words, and what this agent notes is not: take an agent that notes nothing"
+            f"{game.name} {game.variant} is described in other words, but this agent's notes are not: choose an agent without notes"
         )
 
 
@@ -245,12 +245,12 @@ def _check_set(folder: Path, families_of_game: tuple[Path, ...]) -> None:
     """Raises AgonError for a set without files, and for one with a file that replaces none. Names with _ are for its own use."""
     files = [path.relative_to(folder) for path in sorted(folder.rglob("*.*")) if not path.name.startswith((".", "_"))]
     if not files:
-        raise AgonError(f"the prompt set {display_path(folder)} has no file: it would be {OURS} under another name")
-    named = {family.name: family / "prompts" for family in families_of_game}
+        raise AgonError(f"the prompt set {display_path(folder)} has no file: it would be the same as {OURS}")
+    folders_by_family = {family.name: family / "prompts" for family in families_of_game}
     for file in files:
         places = [place / file for place in (*families_of_game, OWN)]
-        if file.parts[0] in named:
-            places.append(named[file.parts[0]] / Path(*file.parts[1:]))
+        if file.parts[0] in folders_by_family:
+            places.append(folders_by_family[file.parts[0]] / Path(*file.parts[1:]))
         if not any(place.is_file() for place in places):
             raise AgonError(f"the prompt set {display_path(folder)} has {file}, which replaces no file of this name")
 

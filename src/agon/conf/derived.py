@@ -36,7 +36,7 @@ def derived_settings(game: str, name: str, conf: Path) -> dict[str, Any]:
     """The settings of GAME~NAME. Raises AgonError."""
     if (maker := _maker()) is None:
         raise AgonError(
-            f"game {game}{MARK}{name}: no package is installed that makes games of games: install agon_twins, or name {game} alone"
+            f"game {game}{MARK}{name}: no installed package makes games from games: install agon_twins, or name {game} alone"
         )
     settings: dict[str, Any] = maker.settings(game, name, conf)
     return settings

@@ -73,7 +73,7 @@ def document(path: Path) -> dict[str, Any]:
         require_small(text)
         settings = OmegaConf.create(text)
         if not OmegaConf.is_dict(settings):
-            raise AgonError("it holds no settings: write name: value")
+            raise AgonError("it has no settings: write name: value")
         return plain(settings)
     except (AgonError, *FAULTS) as error:
         raise AgonError(f"{display_path(path)}: {reason(error)}") from error
@@ -107,7 +107,7 @@ def _require_plain(value: Any) -> None:
     elif isinstance(value, str) and "${" in value and ":" in value:
         raise AgonError(f"{value[:80]!r}: ${{...:...}} is not computed here: write the value")
     elif isinstance(value, float) and not isfinite(value):
-        raise AgonError(f"{value} is no number to count with: null means none")
+        raise AgonError(f"{value} is not a finite number: write null for none")
     elif not isinstance(value, str | int | float | None):
         raise AgonError(f"{str(value)[:80]} is a {type(value).__name__}: write it as text, in quotes")
 

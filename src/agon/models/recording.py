@@ -214,7 +214,7 @@ class Recording:
                     self.failures += 1
 
     def describe_change(self, line: "Exchange") -> str:
-        """What a new answer says about who answered that no earlier answer of the same model and parameters says.
+        """The change of who answered: what a new answer says and no earlier answer of the same model and parameters says.
 
         Empty: nothing, or no earlier answer says anything.
         """

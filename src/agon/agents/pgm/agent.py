@@ -168,7 +168,7 @@ class Beliefs:
             question = texts.render(
                 "ask", view, self.llm.since, self._notes(mind, now._replace(past=then.past))
             ).strip()
-            instructions = reads.told(guide.reads, space)
+            instructions = reads.instructions(guide.reads, space)
             request = Request(
                 extend(self.llm.conversation(now), "user", question + instructions),
                 f"{self.place.match}/{self.place.seat}/beliefs {self.asked}",

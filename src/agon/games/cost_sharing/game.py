@@ -43,7 +43,7 @@ class Airline(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What everybody knows."""
+    """The events that everybody knows."""
 
     name: str
     seats: int
@@ -58,9 +58,9 @@ class State(NamedTuple):
 
     round: int
     proposals: tuple[Shares | None, ...]
-    """Of this round, in seat order."""
+    """The proposals of this round, in seat order."""
     ballots: tuple[str | None, ...]
-    """Of this round, where they are cast one by one."""
+    """The ballots of this round, if they are cast one by one."""
     past: tuple[Event, ...]
     """What everybody knows."""
     outcome: str = ""

@@ -301,7 +301,7 @@ class Roles:
         if not messages:
             persona = prompts.persona.render("persona", role_view).strip()
             messages = extend((), "system", template.render("system", role_view, persona))
-        how = self.reads.told(prompts.reads, role_view.legal)
+        how = self.reads.instructions(prompts.reads, role_view.legal)
         question = template.render("turn" if now.answer is None else "more", role_view, now) + how
         request = Request(
             extend(messages, "user", question),
