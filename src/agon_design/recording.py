@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import click
 
-from agon.cli.hosts import say_hosts, say_other_hosts
-from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
+from agon.cli.hosts import say_hosts
+from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions, say_differences
 from agon.cli.recording import FailureNotes, await_with_progress, describe_spending
 from agon.errors import AgonError, visible
 from agon.models import Model
@@ -48,8 +48,8 @@ def record_until(settings: Settings) -> int:
     if settings["batch"]:
         raise AgonError("record-until waits for matches, one after another: leave batch=true out")
     say_cautions(settings)
+    say_differences(matches, models, recording)
     say_hosts(models, settings["other_hosts"])
-    say_other_hosts(models, recording)
     _warn_of_dependence(models)
     planned = until.blocks(matches, rule)
     Journal(recording.path.parent, recording.holds).require_none_waiting()

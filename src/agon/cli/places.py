@@ -54,12 +54,23 @@ def say_cautions(settings: Settings) -> None:
         click.echo(visible(f"note: {caution}"))
 
 
-def say_other_plan(matches: Collection[Match], recording: Recording) -> None:
-    """Prints that the matches are not those registered beside the recording, if they are not."""
+def say_differences(matches: Collection[Match], models: Mapping[str, Model], recording: Recording) -> None:
+    """Prints how the recording differs: in the matches registered beside it, and in the hosts that a model's answers are from.
+
+    Answers of another host are used all the same, because the host is no part of what an answer is recorded by.
+    """
     from agon.record.registration import explain_other_plan
 
     if why := explain_other_plan(recording.path.parent, [match.id for match in matches]):
         click.echo(visible(f"note: {why}, which `agon compare` will say too"))
+    for name, model in models.items():
+        hosts = recording.hosts_of(model.identity)
+        if hosts and model.host not in hosts:
+            note = (
+                f"note: the recorded answers of {name} are from {', '.join(hosts)}, and its file now asks {model.place}: "
+                "they are taken as its answers; experiment.name=NEW records others"
+            )
+            click.echo(visible(note), err=True)
 
 
 def _require_own_name(name: str) -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import click
 
 from agon.cli import options
-from agon.cli.hosts import say_other_hosts
 from agon.cli.places import (
     OTHER,
     Settings,
@@ -22,7 +21,7 @@ from agon.cli.places import (
     own_folder,
     require_own_file,
     same_words,
-    say_other_plan,
+    say_differences,
     transcript_of,
     turns_file,
 )
@@ -60,8 +59,7 @@ def play(settings: Settings) -> None:
     name, matches, models, recording = experiment_of(settings)
     out = turns_file(settings, name)
     require_own_file(settings, out)
-    say_other_plan(matches, recording)
-    say_other_hosts(models, recording)
+    say_differences(matches, models, recording)
     incomplete: list[Match] | None = [] if settings["partial"] else None
     replayed = {
         model_name: Replayed(model_name, model.identity, recording, model.room) for model_name, model in models.items()

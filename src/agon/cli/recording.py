@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from agon.cli.hosts import say_hosts, say_other_hosts
-from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions, say_other_plan
+from agon.cli.hosts import say_hosts
+from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions, say_differences
 from agon.cli.words import bar_of, bill_of
 from agon.errors import AgonError, count, visible
 from agon.paths import ROOT, display_path
@@ -56,9 +56,8 @@ def record(settings: Settings) -> int:
             f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
         )
     say_cautions(settings)
-    say_other_plan(matches, recording)
+    say_differences(matches, models, recording)
     say_hosts(models, settings["other_hosts"])
-    say_other_hosts(models, recording)
     if not settings["batch"]:
         Journal(recording.path.parent, recording.holds).require_none_waiting()
     budget = Budget(**settings["budget"])
@@ -118,7 +117,8 @@ def record(settings: Settings) -> int:
             click.echo(f"why: {cause}")
         if not budget.costs.answers and budget.costs.last not in reason:
             reason += f"; no call was answered, the last: {budget.costs.last}"
-        click.echo(f"stopped; {count(len(halted), 'match')} begun but not finished: {visible(reason)}; {again}")
+        complete = f"{matches_done['matches']:,} of {count(len(asking), 'match')} recorded to the end"
+        click.echo(f"stopped; {complete}, {len(halted):,} begun: {visible(reason)}; {again}")
         return 3
     if cause := ledger.answers.cause:
         click.echo(f"note: {cause}")
