@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from textwrap import fill
 from typing import TypeAlias
 
 import numpy as np
@@ -206,7 +205,9 @@ def cooperation_figure(table: pd.DataFrame, title: str = "Cooperation over round
     figures.legend(image, axes[0], columns=1, spelled=SPELLED)
     least = table[~table.own].n.min() if (~table.own).any() else table.n.min()
     bars = f"\nbars: 95 % intervals of one's own, n {FEW} or more" if table.own.any() else ""
-    axes[-1].set_xlabel(f"round\n95 % margin of a {'recorded ' * bool(bars)}point: ±{0.98 / least**0.5:.2f} at most{bars}")
+    axes[-1].set_xlabel(
+        f"round\n95 % margin of a {'recorded ' * bool(bars)}point: ±{0.98 / least**0.5:.2f} at most{bars}"
+    )
     figures.headline(image, title)
     return image
 
