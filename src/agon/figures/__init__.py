@@ -150,22 +150,22 @@ def heatmap(
         cmap="PuOr" if low == -high else "cividis",
         annot=words if values.size <= BOXES else None,
         fmt="",
-        annot_kws={"size": 7.2, "in_layout": False},
+        annot_kws={"size": 9, "in_layout": False},
         cbar_kws={"label": unit, "fraction": 0.025, "pad": 0.02},
         xticklabels=False,
         yticklabels=False,
         ax=axes,
     )
     for row, column in np.argwhere(values.isna().to_numpy() & (values.size <= BOXES)):  # where seaborn writes nothing
-        axes.text(column + 0.5, row + 0.5, words.iat[row, column], size=7.2, ha="center", va="center")
+        axes.text(column + 0.5, row + 0.5, words.iat[row, column], size=9, ha="center", va="center")
     for row, column in np.argwhere(frames.to_numpy()):
         axes.add_patch(mpl.patches.Rectangle((column, row), 1, 1, fill=False, ec="#d62728", lw=2, clip_on=False))
     names = [str(name) for name in values.columns]
     leaning: dict[str, Any] = (
         {"rotation": 40, "ha": "left", "rotation_mode": "anchor"} if max(map(len, names)) > 12 else {}
     )
-    axes.set_xticks(np.arange(values.shape[1]) + 0.5, names, fontsize=8, **leaning)
-    axes.set_yticks(np.arange(values.shape[0]) + 0.5, values.index, fontsize=8)
+    axes.set_xticks(np.arange(values.shape[1]) + 0.5, names, fontsize=9, **leaning)
+    axes.set_yticks(np.arange(values.shape[0]) + 0.5, values.index, fontsize=9)
     axes.tick_params(length=0)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
@@ -274,7 +274,7 @@ def dots(
         at = np.array([rows.index(row) for row in part[y]]) + (number - (len(names) - 1) / 2) * 0.16
         axes.hlines(at, part.low, part.high, color=COLOURS[number % 8], lw=1.2)
         axes.plot(part.value, at, ls="", marker=MARKERS[number % 14], color=COLOURS[number % 8], ms=5, label=name)
-    name_rows(axes, [str(row) for row in rows], above=0.14 + 0.08 * (len(names) - 1))
+    name_rows(axes, [str(row).replace("\n", " ") for row in rows], above=0.14 + 0.08 * (len(names) - 1))
     axes.set_title(title, loc="left")
     axes.set_xlabel(unit)
     axes.grid(axis="x", lw=0.4, color="#dddddd")
@@ -288,7 +288,7 @@ def spans(axes: Axes, table: pd.DataFrame, y: str, title: str, unit: str) -> Non
     axes.hlines(at, table.lowest, table.highest, color="#bbbbbb", lw=5, label="the paper's models, lowest to highest")
     axes.hlines(at, table.low, table.high, color=COLOURS[0], lw=1.2)
     axes.plot(table.value, at, ls="", marker=MARKERS[3], color=COLOURS[0], ms=4, label="played here")
-    name_rows(axes, [str(row) for row in rows], above=0.14)
+    name_rows(axes, [str(row).replace("\n", " ") for row in rows], above=0.14)
     axes.set_title(title, loc="left")
     axes.set_xlabel(unit)
     axes.grid(axis="x", lw=0.4, color="#dddddd")

@@ -33,7 +33,7 @@ BAR_NOTES = {
     ],
     "k": [RECONSTRUCTION, "Hatched bars are the sum of rejections over four players, and half the sum of their turns."],
 }
-"""Notes below the title of Figure 4 j and k: how the authors seem to have counted."""
+"""Notes below Figure 4 j and k: how the authors seem to have counted."""
 
 OUTCOMES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("only_one", "won by the first player alone", {"fc": COLOURS[1]}),
@@ -161,16 +161,17 @@ def bar_figure(
     A player may lack the printed value, or all others. `source`: where the others come from.
     """
     chart, places = figure(1, len(panels), (max(12.4, 3.1 * max(map(len, panels.values()))), 4.9))
-    chart.suptitle("\n".join([title, *notes]), fontsize=11, x=0.01, ha="left")
+    headline(chart, title)
     for axes, (unit, table) in zip(places, panels.items(), strict=True):
         _bars(axes, table, source)
-        axes.set_xticks(range(len(table)), [_bar_label(row) for row in table.itertuples(index=False)], fontsize=8.5)
+        axes.set_xticks(range(len(table)), [_bar_label(row) for row in table.itertuples(index=False)], fontsize=9)
         axes.set_ylabel(unit)
         axes.set_ylim(0, 1.12 * max(table[name].max() for name in ("printed", "high", "most")))
         axes.grid(axis="y", lw=0.4, color="#dddddd")
         axes.set_axisbelow(True)
     handles, labels = places[0].get_legend_handles_labels()
-    chart.legend(handles, labels, loc="outside lower left", ncols=3, fontsize=9)
+    title_of_legend: dict[str, Any] = {"title": "\n".join(notes), "alignment": "left"}
+    chart.legend(handles, labels, loc="outside lower left", ncols=3, fontsize=9, **title_of_legend)
     return chart
 
 
@@ -186,7 +187,7 @@ def _bars(axes: Axes, table: pd.DataFrame, source: str) -> None:
     edge: dict[str, Any] = {"width": 0.25, "ec": "black", "lw": 0.7}
     axes.bar(at - 0.27, table.printed, color="#cfcfcf", label="printed", **edge)
     for place, value in table.printed.reset_index(drop=True).dropna().items():
-        axes.text(float(str(place)) - 0.27, value, f"{value:.2f}", ha="center", va="bottom", fontsize=8)
+        axes.text(float(str(place)) - 0.27, value, f"{value:.2f}", ha="center", va="bottom", fontsize=9)
     axes.bar(
         at, table.value, color=COLOURS[1], label=f"{source} as Table 1 defines it (95 % interval over games)", **edge
     )
@@ -219,13 +220,13 @@ def head_figure(table: pd.DataFrame, title: str, unit: str) -> Figure:
                 )
         start = start + counts
     for row, text in enumerate(table.printed):
-        axes.text(start[row] + 0.15, row, text, va="center", fontsize=8.5)
+        axes.text(start[row] + 0.15, row, text, va="center", fontsize=9)
     axes.set_yticks(rows, [f"{row.one} against {row.other}" for row in table.itertuples()])
     axes.invert_yaxis()
     axes.set_xlim(0, 1.55 * start.max())
     axes.set_xticks(range(0, int(start.max()) + 1, 2))
     axes.set_xlabel(unit)
-    axes.set_title(title, loc="left")
+    headline(chart, title)
     handles: list[Any] = [Patch(ec="black", lw=0.7, **style) for _, _, style in OUTCOMES]
     chart.legend(handles, [label for _, label, _ in OUTCOMES], loc="outside lower left", ncols=4, fontsize=9)
     return chart
@@ -239,7 +240,7 @@ def outcome_figure(table: pd.DataFrame, axis_names: Mapping[str, str], title: st
     source. Dimensions in `starred` get an asterisk.
     """
     chart, (means, deltas) = figure(1, 2, (12.0, 4.9), share=True)
-    chart.suptitle(title, fontsize=11.5, x=0.01, ha="left")
+    headline(chart, title)
     order = [name for name in axis_names if name in set(table.dimension)]
     for number, (source, rows) in enumerate(table.groupby("source", sort=False)):
         at = np.array([order.index(name) for name in rows.dimension]) + (number - 0.5) * 0.3
