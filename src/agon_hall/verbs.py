@@ -106,13 +106,13 @@ def backup(to: str, folder: str) -> None:
 @click.argument("study")
 @click.argument("participant")
 @folder
-@click.option("--match", "whole_match", is_flag=True, help="Their match too, with the rows of everybody in it.")
+@click.option("--match", "whole_match", is_flag=True, help="Their matches too, with the rows of everybody.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def forget(study: str, participant: str, folder: str, whole_match: bool, yes: bool) -> None:
     """Erases what a study keeps of a participant.
 
     PARTICIPANT is the number by which they came, such as their Prolific id. End the server first. A tombstone stays:
-    hashed name, cell, match and stage. Their moves stay with the match of the others, unless --match erases it.
+    hashed name, cell, match and stage. Their moves stay with the matches of the others, unless --match erases these.
     """
     from agon_hall.upkeep import forget as erase
 
