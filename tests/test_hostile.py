@@ -69,7 +69,7 @@ ELSEWHERE = [
     "hydra.utils.instantiate",
     "importlib.import_module",
     "agon.conf.load",
-    "agon.report.index.gather",
+    "agon_papers.report.index.gather",
     "agon.notebook.execution.run",
     "agon.cli.playing.play",
     "agon_papers.verdict.np",

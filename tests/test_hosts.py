@@ -67,6 +67,17 @@ def test_a_model_without_a_network_is_on_this_machine(project):
     assert code == 3 and out.startswith("asks standin (standin-tit-for-tat) on this machine, without a key\n")
 
 
+def test_answers_of_another_host_are_told_before_they_are_used(project):
+    words = ("experiment=standin_demo", "experiment.repetitions=1", "experiment.name=moved")
+    assert said(project, "record", *words)[0] == 0 and "note:" not in said(project, "play", *words)[2]
+    path = project / "data/recordings/moved/exchanges.jsonl"
+    path.write_text(path.read_text().replace('"exchange":', '"host":"host.test:1","exchange":'))
+    note = "the recorded answers of standin are from host.test:1, and its file now asks on this machine, without a key"
+    for verb in ("record", "play"):
+        code, _, errors = said(project, verb, *words)
+        assert code == 0 and errors.count("note:") == errors.count(note) == 1, errors
+
+
 def test_a_plan_says_what_a_budget_covers(project):
     words = ("plan", "experiment=standin_demo", "budget.calls=100", "budget.usd=1")
     code, out, _ = said(project, *words)

@@ -187,7 +187,7 @@ def test_no_setting_of_hydras_writes_over_settings(tmp_path):
 def test_a_file_that_would_hide_what_commands_need_is_refused(tmp_path, name):
     put(tmp_path, "conf/config.yaml", agon=True)
     put(tmp_path, f"conf/{name}", metric="points")
-    assert "would hide agon's own: what differs goes into conf/config.yaml" in run(
+    assert "would hide agon's file: write the settings that differ into conf/config.yaml" in run(
         "agon", "plan", where=tmp_path, code=1
     )
 

@@ -92,7 +92,7 @@ def _strata(cells: Cells, weights: Numbers, kind: Kind) -> list[_Stratum]:
 
 
 def _terms(stratum: _Stratum, sums: Numbers, kind: Kind) -> Numbers:
-    """What a stratum adds to the difference, to its variance, and to the sum that gives the degrees of freedom (arrangements x 3).
+    """A stratum's contributions to the difference, to its variance, and to the sum for the degrees of freedom (arrangements x 3).
 
     `sums`: of values and squares of the first condition, in each arrangement (arrangements x 2).
     """

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import click
 
-from agon.cli.hosts import say_hosts
+from agon.cli.hosts import say_hosts, say_other_hosts
 from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
 from agon.cli.recording import FailureNotes, await_with_progress, describe_spending
 from agon.errors import AgonError, visible
@@ -49,6 +49,7 @@ def record_until(settings: Settings) -> int:
         raise AgonError("record-until waits for matches, one after another: leave batch=true out")
     say_cautions(settings)
     say_hosts(models, settings["other_hosts"])
+    say_other_hosts(models, recording)
     _warn_of_dependence(models)
     planned = until.blocks(matches, rule)
     Journal(recording.path.parent, recording.holds).require_none_waiting()
@@ -63,7 +64,7 @@ def record_until(settings: Settings) -> int:
         click.echo(describe_spending(recording, budget, failing.said))
     if halted:
         [(reason, _)] = Counter(map(str, halted)).most_common(1)
-        click.echo(f"stopped: {visible(reason)}; the same command goes on where it was")
+        click.echo(f"stopped: {visible(reason)}; the same command continues")
         return 3
     end = "" if answer.sign else "; no more matches are left in a cell"
     click.echo(f"{answer}{end}; {display_path(recording.path)} holds what it took")

@@ -33,6 +33,8 @@ ANYTHING = "anything"
 ALONE = "alone"
 """The key of the button that seats one person among scripts."""
 ASIDES = {"no": False, "yes, as models are asked": True}
+LANGUAGES = ("en", *names("language"))
+"""The languages of pages."""
 HELPS = "What people are shown beyond what models are told"
 
 
@@ -160,6 +162,9 @@ def new_table(entries: Entered) -> list[Thing]:
         value=False,
         options=ASIDES,
     )
+    language = ListField(
+        key="language", label="Language of the players' pages", value="en", options={name: name for name in LANGUAGES}
+    )
     opening = RadioField(key="opening", label="Who speaks first", value=False, options=OPENINGS)
     aids = page_of(game).aids
     helps = TickField(
@@ -187,6 +192,7 @@ def new_table(entries: Entered) -> list[Thing]:
             "budget": budget,
             "aids": helps.chosen(entries),
             "asides": bool(asking.chosen(entries)),
+            "language": language.chosen(entries),
         }
         return [settings_of_table | ({"everybody": not opening.chosen(entries)} if has_setting_openings(name) else {})]
 
@@ -209,6 +215,7 @@ def new_table(entries: Entered) -> list[Thing]:
         ),
         *(money if any("@" in entrant for entrant in entrants) else []),
         *([helps] if aids else []),
+        *([language] if len(LANGUAGES) > 1 else []),
         Button("Make the table", make),
         *([Button("Try it alone now", alone, main=False, key=ALONE)] if able else []),
     ]

@@ -248,7 +248,7 @@ class Asks(Sound):
         (Spelled(), r"ValueError: Spelled writes 'the a', which it does not read: give it a method parse \(or read\)"),
         (
             Choice(("a", "[move]")),
-            r"ValueError: '\[move\]' cannot be an option: an answer of it would not be read as it",
+            r"ValueError: '\[move\]' cannot be an option: an answer with this text would be read as something else",
         ),
         (("a", "b"), r"AttributeError: 'tuple' object has no attribute 'format'"),
     ],
@@ -459,7 +459,7 @@ COUNTER = count()
 
 
 @pytest.mark.parametrize(
-    ("what", "why"), [("legal", "seat 0 is not asked the same twice"), ("payoffs", "the same match pays")]
+    ("what", "why"), [("legal", "seat 0 is asked differently"), ("payoffs", "the same match pays")]
 )
 def test_a_game_that_draws_chance_elsewhere_than_from_the_dice_is_refused(what, why):
     for player in (first, LLM):

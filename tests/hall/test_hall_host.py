@@ -88,6 +88,36 @@ def test_no_model_is_asked_during_a_pause(tmp_path, short):
     at_table(tmp_path, short, play, [PERSON, "zs@thinker"])
 
 
+def test_a_pause_and_a_message_survive_a_restart_and_the_match_goes_on(tmp_path, short):
+    async def go():
+        async with hall(tmp_path) as made:
+            id_ = made.open("pd", [PERSON, "zs@thinker"], 60).id
+            sit_all(made.find(id_))
+            await settled(made.find(id_))
+            made.find(id_).answer(0, 0, ["cooperation"])
+            await comes(lambda: 0 in made.find(id_).questions, "the second question")
+            made.find(id_).tell("Lunch until one")
+            made.find(id_).pause()
+        async with hall(tmp_path) as made:
+            place = made.find(id_)
+            await comes(lambda: 0 in place.questions, "the second question again")
+            told = seat_parts(place, 0)["status"]
+            assert "The match is paused." in told and "From the host: Lunch until one" in told
+            assert place.questions[0].clock.when() is None
+            with pytest.raises(Refusal, match="paused the match"):
+                place.answer(0, 1, ["defection"])
+            place.resume()
+            place.answer(0, 1, ["defection"])
+            await comes(lambda: 0 in place.questions and place.questions[0].number == 2, "the third question")
+            place.tell("")
+        async with hall(tmp_path) as made:
+            await comes(lambda: 0 in made.find(id_).questions, "the third question again")
+            told = seat_parts(made.find(id_), 0)["status"]
+            assert "paused" not in told and "From the host" not in told
+
+    asyncio.run(go())
+
+
 def test_a_paused_match_with_a_model_can_be_given_up(tmp_path, short):
     async def play(place):
         place.pause()

@@ -74,7 +74,7 @@ def test_no_page_is_made_where_a_recording_is_not_whole(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        (["magic"], "whose magic? say model=NAME"),
+        (["magic"], "magic needs a model: add model=NAME"),
         (["magic", "turns_path=a.parquet", "prompts=ours"], "prompts has no effect on turns_path=a.parquet"),
         (["magic", "turns_path=a.parquet", "nonsense=1"], "nonsense has no effect"),
         (["magic", "model=mine", "out=x.parquet"], "out cannot be set"),

@@ -14,6 +14,7 @@ from agon.paths import ROOT, SHIPPED
 
 if TYPE_CHECKING:
     from agon.models import Model
+    from agon.models.recording import Recording
 
 
 def say_hosts(models: Mapping[str, Model], other_hosts: bool = True) -> None:
@@ -30,10 +31,27 @@ def say_hosts(models: Mapping[str, Model], other_hosts: bool = True) -> None:
         return
     if not sys.stdin.isatty():
         raise AgonError(
-            "the note above names a host or key that agon's own file does not: say other_hosts=true if it is right"
+            "the note above names a host or key that agon's own file does not have: add other_hosts=true if this is right"
         )
     if not click.confirm("Ask there?"):
-        raise AgonError("nothing was asked; take the file out of conf/model, or call it otherwise")
+        raise AgonError("nothing was asked; remove the file from conf/model, or rename it")
+
+
+def say_other_hosts(models: Mapping[str, Model], recording: Recording) -> None:
+    """Prints a line for each model whose recorded answers are all from other hosts than its file names.
+
+    They are used all the same, because the host is no part of what an answer is recorded by.
+    """
+    for name, model in models.items():
+        hosts = recording.hosts_of(model.identity)
+        if hosts and model.host not in hosts:
+            click.echo(
+                visible(
+                    f"note: the recorded answers of {name} are from {', '.join(hosts)}, and its file now asks {model.place}: "
+                    "they are taken as its answers; experiment.name=NEW records others"
+                ),
+                err=True,
+            )
 
 
 def _hides_another(name: str, model: Model) -> str:

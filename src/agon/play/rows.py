@@ -40,19 +40,19 @@ def _trajectory_columns(done: Sequence[tuple[Match, Trajectory]]) -> dict[str, A
     rows = np.fromiter(chain.from_iterable(played.rows for _, played in done), np.int64, sum(steps_of))
     views = list(chain.from_iterable(played.views for _, played in done))
 
-    def seen(name: str) -> Iterator[Any]:
+    def field_of_views(name: str) -> Iterator[Any]:
         return map(itemgetter(Observation._fields.index(name)), views)
 
-    seat, role = np.fromiter(seen("seat"), np.int64, len(views)), list(seen("role"))
+    seat, role = np.fromiter(field_of_views("seat"), np.int64, len(views)), list(field_of_views("role"))
     step_of_row = np.repeat(np.arange(len(rows)), rows)
     before = np.cumsum([0, *steps_of[:-1]])
     columns = {
         "turn": (np.arange(1, len(rows) + 1) - np.repeat(before, steps_of))[step_of_row],
-        "round": np.fromiter(seen("round"), np.int64, len(views)),
+        "round": np.fromiter(field_of_views("round"), np.int64, len(views)),
         "seat": seat,
-        "phase": _categories(list(seen("phase"))),
+        "phase": _categories(list(field_of_views("phase"))),
         "role": _categories(role),
-        "legal": _categories(list(seen("legal")), lambda space: json.dumps(space.as_json())),
+        "legal": _categories(list(field_of_views("legal")), lambda space: json.dumps(space.as_json())),
         "payoff": np.fromiter(chain.from_iterable(played.payoffs for _, played in done), np.float64, len(answers)),
         **_answer_columns(answers),
     }

@@ -163,7 +163,7 @@ def shortfall(mixes: NDArray[np.float64], payoff: NDArray[np.float64]) -> NDArra
 def expected_payoff(
     mixes: NDArray[np.float64], others: NDArray[np.float64], payoff: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """What each mix (a row) is worth against the other's mix in the same row, in points per round."""
+    """The expected points per round of each mix (a row) against the other player's mix in the same row."""
     return ((mixes @ payoff) * others).sum(axis=1)
 
 
