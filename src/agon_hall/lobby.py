@@ -101,7 +101,11 @@ def host_context(hall: Hall, table: Table, at: str) -> dict[str, Any]:
     """The context of the page of a table's host. Its links begin with `at`, the address of the server."""
     return {
         **{"table": table, "row": table.row, "people": table.store.people(table.id), "status_words": STATUS_WORDS},
-        "seat_links": {seat: f"{at}/seat?key={hall.keys.key_of('seat', table.id, seat)}" for seat in table.people},
+        "seat_links": {
+            seat: f"{at}/seat?key={hall.keys.key_of('seat', table.id, seat)}"
+            for seat in table.people
+            if not table.terms.next_page(seat)
+        },
         "watch": f"{at}/watch?table={table.id}",
         "until": table.row.made + hall.days * DAY,
         "aids": page_of(table.game).aids,

@@ -108,13 +108,13 @@ def backup(to: str, folder: str) -> None:
 @click.argument("study")
 @click.argument("participant")
 @folder
-@click.option("--match", "whole_match", is_flag=True, help="Erase their match too, with the rows of all players.")
+@click.option("--match", "whole_match", is_flag=True, help="Erase their matches too, with the rows of all players.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def forget(study: str, participant: str, folder: str, whole_match: bool, yes: bool) -> None:
     """Erases a participant's data from a study.
 
     PARTICIPANT is the number with which they came, such as their Prolific id. Stop the server first. A tombstone stays:
-    hashed name, cell, match and stage. Their moves stay in the match of the others, unless --match erases it.
+    hashed name, cell, match and stage. Their moves stay in the matches of the others, unless --match erases these.
     """
     from agon_hall.upkeep import forget as erase
 

@@ -258,3 +258,14 @@ def test_the_monitor_leads_from_a_participant_to_table_and_transcript(tmp_path, 
     links, *_ = run(go())
     transcripts = [link for link in links if link.startswith("/transcripts")]
     assert len(transcripts) == 2 and f"match={state.match}" in transcripts[0] and "studies" in transcripts[0]
+
+
+def test_a_table_of_a_study_has_no_links_for_its_host_to_send(tmp_path, short_study):
+    async def go():
+        async with session(tmp_path, Clock(), **TWO) as place:
+            people = [goes(place, "a"), goes(place, "b")]
+            place.tick()
+            shown = dict(parts_of("host.html", host_context(place.hall, place.table(people[0]), "")))
+            assert "/seat?key=" not in shown["host"] and shown["host"].count("came by the link of the study") == 2
+
+    run(go())

@@ -34,7 +34,7 @@ from agon_hall import Refusal, monitor, upkeep
 from agon_hall.gather import gather
 from agon_hall.protocol import Study, cells, matches_of, study
 from agon_hall.questions import faults
-from agon_hall.rehearsal import rehearse
+from agon_hall.rehearsal import checks, rehearse
 from agon_hall.schedule import meetings, schedule
 from agon_hall.server import Server, open_socket
 from agon_hall.session import Session
@@ -302,6 +302,11 @@ def test_a_rehearsal_walks_through_all_matches_and_pages(tmp_path, short, monkey
     assert "two: groups of 4 people, 3 matches: nobody meets anybody twice" in lines
     answers, matches = pd.read_csv(tmp_path / "out/answers.csv"), pd.read_csv(tmp_path / "out/matches.csv")
     assert set(answers.page) == {"mood"} and set(answers.played) == {1, 2} and set(matches.number) == {1, 2, 3}
+
+
+def test_a_group_that_changes_nothing_is_said():
+    said = "matches.group changes nothing in two: it is for several matches of people with each other"
+    assert said in checks(made(**FOUR | {"matches": {"group": 4}}))[1] and said not in checks(made(**FOUR))[1]
 
 
 def test_of_who_is_forgotten_the_group_stays(tmp_path, short):  # noqa: F811

@@ -109,8 +109,8 @@ GERMAN = {
 
 def test_a_german_session_of_six_outlives_its_server(server, come, tmp_path):
     """One leaves, the server is killed, a backup is opened elsewhere, and one who was in it is forgotten."""
-    own = ready(server, "sitzung", OF["counterfactual"], **GERMAN)
-    habits = ("stays", "stays too", "reloads", "twice", "slow", "stays as well")
+    own = ready(server, "sitzung", OF["counterfactual"], away=20, **GERMAN)
+    habits = ("stays", "stays too", "stays again", "reloads", "twice", "stays as well")
     people = [come(server, own, habit) for habit in habits]
     walk(people, until=lambda: all(each.moves for each in people))
     said = server.run("backup", str(tmp_path / "copy"))

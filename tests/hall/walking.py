@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 import yaml
 from driving import Person
+from patience import LONG
 
 from agon import ROOT
 from agon.agents.languages import say_in
@@ -32,10 +33,10 @@ WHERE = """() => {
 """The stage that a page shows, and the number of the question that is open there; `way` where the match is over."""
 
 
-def ready(server, name, of, **changes):
-    """One of the two studies, faster, as a file in the server's conf/study; what it says."""
-    own = yaml.safe_load((ROOT / f"conf/study/{of}.yaml").read_text()) | {"name": name, "idle": 8} | changes
-    own["lobby"]["seconds"], own["dropout"]["away"] = 12, 8
+def ready(server, name, of, away=8, **changes):
+    """One of the two studies, faster, as a file in the server's conf/study; what it says. After `away` seconds somebody has left."""
+    own = yaml.safe_load((ROOT / f"conf/study/{of}.yaml").read_text()) | {"name": name, "idle": away} | changes
+    own["lobby"]["seconds"], own["dropout"]["away"] = 12, away
     (server.project / f"conf/study/{name}.yaml").write_text(yaml.safe_dump(own))
     return own
 
@@ -155,7 +156,7 @@ class Walker(Person):
         return True
 
 
-def walk(people, until=lambda: False, patience=240):
+def walk(people, until=lambda: False, patience=LONG):
     """Everybody goes on until all are at their ends, or until something is so."""
     end = monotonic() + patience
     while not (until() or all(each.done for each in people)):
