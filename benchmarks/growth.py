@@ -180,7 +180,8 @@ def child(work: str, tool: str, amount: int, folder: Path) -> dict[str, object]:
     if done.returncode == -signal.SIGXCPU:
         return {"note": f"stopped after {LIMIT} s"}
     reason = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
-    return {"note": "not installed" if reason.startswith("ModuleNotFoundError") else reason}
+    absent = reason.startswith("ModuleNotFoundError")
+    return {"note": "not installed: " + reason.split("'")[1] if absent else reason}
 
 
 def measure(work: str, tool: str, amount: int, folder: Path) -> None:
