@@ -93,7 +93,9 @@ def merge_turns(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.Dat
         if values
     }
     turns = typed(merged)
-    order = np.array([place[match] for match in turns.match.cat.categories], dtype=np.int64)[turns.match.cat.codes]
+    order = np.array([place.get(match, -1) for match in turns.match.cat.categories], dtype=np.int64)[
+        turns.match.cat.codes
+    ]
     if (np.diff(order) >= 0).all():
         return turns
     return turns.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
