@@ -82,7 +82,8 @@ def merge_turns(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.Dat
     ids: set[str] = set()
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     for part in parts:
-        new = part[part.match.isin(place) & ~part.match.isin(ids)]
+        own = np.array([match in place and match not in ids for match in part.match.cat.categories], dtype=bool)
+        new = part if own.all() else part[own[part.match.cat.codes]]
         ids.update(new.match.unique())
         for name in COLUMNS:
             columns[name].append(new[name])
@@ -92,7 +93,12 @@ def merge_turns(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.Dat
         if values
     }
     turns = typed(merged)
-    return turns.iloc[np.argsort(turns.match.map(place).to_numpy(), kind="stable")].reset_index(drop=True)
+    order = np.array([place.get(match, -1) for match in turns.match.cat.categories], dtype=np.int64)[
+        turns.match.cat.codes
+    ]
+    if (np.diff(order) >= 0).all():
+        return turns
+    return turns.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
 
 
 class _Codes(dict[Any, int]):
