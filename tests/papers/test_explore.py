@@ -161,6 +161,22 @@ def test_words_filters_and_keys_find_a_row(tmp_path, visit):
     )
 
 
+def test_the_search_takes_any_apostrophe_or_none(tmp_path, visit):
+    data, scripts = statements()
+    path = tmp_path / "page.html"
+    path.write_text(explore.page("T", [], {}, data, scripts), encoding="utf-8")
+
+    def counts(page):
+        said = []
+        for words in ("cooperate", "co\u2019operate", "co'operate"):
+            page.get_by_label("Search for words").fill(words)
+            said.append(page.inner_text("[role=status]"))
+        return said
+
+    said = visit(path, counts)
+    assert len(set(said)) == 1 and "No statement" not in said[0]
+
+
 def test_a_statement_has_an_address_and_back_undoes_a_choice(tmp_path, visit):
     def followed(page):  # an option of a filter leads away from the one statement
         first = page.inner_text("[role=status]"), page.locator("main details[open] summary").all_inner_texts()

@@ -6,9 +6,11 @@ const rows = unpacked(data.columns);
 const chosen = {q: "", sort: ""};
 
 if (data.key?.of) for (const row of rows) row[data.key.column] = data.key.of.map((name) => row[name]).join("/");
-for (const row of rows) row.found = data.search.map((name) => row[name] ?? "").join(" ").toLowerCase().replace(/\s+/g, " ");
+/** A text as the search compares it: phones write other apostrophes, and some people none. */
+const plain = (words) => words.toLowerCase().replace(/['’‘]/g, "").replace(/\s+/g, " ").trim();
+for (const row of rows) row.found = plain(data.search.map((name) => row[name] ?? "").join(" "));
 
-const asked = () => chosen.q.trim().toLowerCase().replace(/\s+/g, " ");
+const asked = () => plain(chosen.q);
 const narrowed = facets(rows, data.filters, chosen, (row) => asked().split(" ").every((word) => row.found.includes(word)), (name, value) => pages.take({[name]: value}));
 
 /** The rows that hold all words and pass all filters, sorted by a column, or else first those that hold the words as they stand. */
@@ -68,7 +70,7 @@ function show() {
     ? `${grouped(found.length)} of ${grouped(rows.length)} ${data.nouns}`
     : `No ${data.noun} matches. Use fewer words, or clear all filters.`;
   const some = found.slice(0, pages.limit);
-  const alone = found.length === 1 || (data.cards && some.length && text(some[0][data.cards.head]).toLowerCase() === asked());
+  const alone = found.length === 1 || (data.cards && some.length && plain(text(some[0][data.cards.head])) === asked());
   list.replaceChildren(...(data.cards ? some.map((row, place) => card(row, Boolean(alone && place === 0))) : some.length ? [tabled(some)] : []));
   overview.replaceChildren(...[counted(found)].flat(2).filter(Boolean));
   if (typeof picture === "function") drawing.replaceChildren(...[picture(found)].flat().filter(Boolean));
