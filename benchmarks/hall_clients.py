@@ -99,7 +99,7 @@ class Seat:
 
     async def plays(self):
         """Sits down, and answers whatever is asked."""
-        await self.load.client.post(self.link, data={"form": "sit", "name": "Ada"})
+        await self.load.client.post(self.link, data={"form": "sit", "name": "Ada", "press": "agree"})
         hearing, answered = asyncio.create_task(self.hears()), 0
         while not self.over:
             await self.changed.wait()

@@ -148,7 +148,8 @@ def submit(table: Table, seat: int, sent: Sent) -> str:
     draft = Draft()
     try:
         if form == "sit":
-            table.sit(seat, sent.get("name", ""))
+            if sent.get(forms.PRESS) == "agree":  # hall.js also sends what is typed: a name alone is no consent
+                table.sit(seat, sent.get("name", ""))
         elif form == "read":
             table.has_read(seat)
         elif form in ("leave", "back") and not table.terms.next_page(seat):

@@ -161,3 +161,14 @@ def test_the_hall_says_once_where_its_models_are_asked(server):
         urlopen(server.link("watch", server.opened("pd", [PERSON, "zs@thinker"])), timeout=LONG).read()
     until(lambda: line in server.log.read_text(), "the line of the model")
     assert server.log.read_text().count("asks thinker") == 1
+
+
+def test_a_typed_name_alone_is_no_consent(server, person):
+    ada = person()
+    ada.page.goto(server.link("seat", server.opened("pd", [PERSON, "tit_for_tat"]), 0))
+    with ada.page.expect_response(lambda response: response.request.method == "POST"):  # the page sends what is typed
+        ada.page.get_by_role("textbox", name="A name for you").fill("Ada")
+    ada.page.reload()
+    assert ada.button("I agree, and sit down").is_visible()
+    ada.agree("Ada")
+    ada.button("cooperation").wait_for()
