@@ -131,7 +131,7 @@ def shown(output: dict) -> str:
         alt = output["metadata"].get("image/png", {}).get("alt", "")
         place = vector(base64.b64decode(data["image/png"]))
         drawn = f'<a href="{place}"><img class="agon-figure" src="{place}" alt="{escape(alt)}"></a>'
-        return html(drawn) + html(radar(output["metadata"].get("image/png", {}).get("agon_radar")))
+        return html(drawn + radar(output["metadata"].get("image/png", {}).get("agon_radar")))
     if "text/html" in data:
         return html(f'<div class="agon-output">{sanitized(data["text/html"])}</div>')
     if "text/markdown" in data:
