@@ -1,7 +1,8 @@
 """People at tables, as light clients of `python -m agon serve`: `python benchmarks/hall_clients.py minutes=1 tables=100`.
 
 A client does what a browser does, without drawing: it gets the page of a seat, hears its news, and sends its forms. When a match is
-over, its two people go on at another table. Measured is how long after an action is sent the other one's page is told of it.
+over, its two people go on at another table. Now and then a client reloads its page, loses its connection, or loses the answer to a form
+that it has sent, and sends the form again. Measured is how long after an action is sent the other one's page is told of it.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import sqlite3
 import sys
 import tempfile
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 from time import monotonic
@@ -27,6 +29,12 @@ THINKS = (0.5, 3.0)
 """Seconds for an answer, from and to."""
 AGAIN = 0.05
 """Share of questions before which a page is loaded again."""
+DROPS = 0.05
+"""Share of questions before which a page is offline for AWAY seconds, and of forms whose answer is lost on the way."""
+AWAY = (0.2, 5.0)
+"""Seconds, from and to."""
+SLOW = 300
+"""Seconds after which a server has failed, on a machine that does much else."""
 
 
 class Server:
@@ -50,7 +58,7 @@ class Server:
 
     async def __aexit__(self, *why):
         self._process.send_signal(signal.SIGINT)
-        await asyncio.wait_for(self._process.wait(), 30)
+        await asyncio.wait_for(self._process.wait(), SLOW)
 
     def memory(self):
         """Resident MB."""
@@ -74,10 +82,17 @@ class Seat:
 
     def __init__(self, load, link):
         self.load, self.link, self.parts, self.round, self.known, self.other = load, link, {}, 0, 0, None
-        self.changed, self.over = asyncio.Event(), False
+        self.changed, self.over, self.steady = asyncio.Event(), False, True
 
     async def hears(self):
-        """The news of the page, until the match is over."""
+        """The news of the page, until the match is over; a server that ends is waited for."""
+        while not self.over:
+            with suppress(httpx.TransportError):
+                await self._listens()
+            self.steady = False
+            await asyncio.sleep(not self.over)
+
+    async def _listens(self):
         at = self.link.replace("?", "/~events?")
         async with self.load.client.stream("GET", at, timeout=60) as reply:
             async for line in reply.aiter_lines():
@@ -89,10 +104,10 @@ class Seat:
                 self.round = int(found[1]) if found else 0
                 self.over = "The match is over" in status
                 if self.over or self.round > self.known:  # both have answered: the later one is seen
-                    self.load.told += [
-                        monotonic() - max(self.load.last.get(each.link, 0) for each in (self, self.other))
-                    ] * (self.known > 0)
-                    self.known = self.round
+                    is_timed = self.known > 0 and self.steady and self.other.steady  # news that nobody was offline for
+                    later = max(self.load.last.get(each.link, 0) for each in (self, self.other))
+                    self.load.told += [monotonic() - later] * is_timed
+                    self.known, self.steady = self.round, True
                 self.changed.set()
                 if self.over:
                     return
@@ -110,14 +125,24 @@ class Seat:
             await asyncio.sleep(DICE.uniform(*THINKS))
             if DICE.random() < AGAIN:
                 await self.load.client.get(self.link)
+            if DICE.random() < DROPS:
+                hearing.cancel()
+                self.steady, self.load.drops = False, self.load.drops + 1
+                await asyncio.sleep(DICE.uniform(*AWAY))
+                hearing = asyncio.create_task(self.hears())
             number = re.search(r'name="question" value="(\d+)"', self.parts["ask"])[1]
             action = DICE.choice(["cooperation", "defection"])
             self.load.sent[self.link, int(number)] = action
             self.load.last[self.link] = began = monotonic()
             sent = {"form": "answer", "question": number, "press": action}
-            reply = await self.load.client.post(self.link, data=sent, headers={"X-Hall": "1"})
-            self.load.pressed.append(monotonic() - began)
-            assert reply.status_code == 200, reply.text[-500:]
+            sends = partial(self.load.client.post, self.link, data=sent, headers={"X-Hall": "1"})
+            if lost := DICE.random() < DROPS:
+                with suppress(TimeoutError):  # the form may have come or not: it is sent again
+                    await asyncio.wait_for(sends(), DICE.uniform(0, 0.05))
+                self.load.lost += 1
+            reply = await sends()
+            self.load.pressed += [monotonic() - began] * (not lost)
+            assert reply.status_code == 200 or (lost and "answered already" in reply.text), reply.text[-500:]
         await hearing
 
 
@@ -126,8 +151,9 @@ class Load:
 
     def __init__(self, server):
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-        self.client, self.server = httpx.AsyncClient(base_url=server.url, limits=limits, timeout=30), server
+        self.client, self.server = httpx.AsyncClient(base_url=server.url, limits=limits, timeout=SLOW), server
         self.sent, self.last, self.told, self.pressed, self.places, self.memory = {}, {}, [], [], [], []
+        self.drops = self.lost = 0
 
     async def table(self, until):
         """Two people, and when their match is over they have another one."""
@@ -165,6 +191,8 @@ async def measured(folder, minutes=1.0, tables=100):
         "actions": len(sent),
         "lost or other": sum(kept.get(each) != action for each, action in sent.items()),
         "doubled": len(kept) - len(sent),
+        "connections dropped": load.drops,
+        "forms sent again": load.lost,
         "told, seconds": _quantiles(load.told),
         "pressed, seconds": _quantiles(load.pressed),
         "server CPU": round(used / seconds, 2),

@@ -78,9 +78,9 @@ def test_own_models_are_in_the_findings(tmp_path):
 @pytest.mark.parametrize(
     ("page", "other", "fault"),
     [
-        ("counterfactual_live", "magic_standin", "take turns of the counterfactual games"),
-        ("magic_live", "standin_turns", "take turns of MAgIC's games"),
-        ("magic_live", "tradecraft/turns", "take turns of MAgIC's games"),
+        ("counterfactual_live", "magic_standin", "use turns of the counterfactual games"),
+        ("magic_live", "standin_turns", "use turns of MAgIC's games"),
+        ("magic_live", "tradecraft/turns", "use turns of MAgIC's games"),
         ("tradecraft_live", "standin_turns", "no matches of TradeCraft between two models"),
     ],
 )

@@ -41,12 +41,12 @@ def failed(capfd, *arguments: str, code: int = 1) -> str:
     [
         (
             "play experiment=scripted experiment.name=magic_scripted",
-            "experiment.name=magic_scripted is what conf/experiment/",
+            "experiment.name=magic_scripted is the name of conf/experiment/",
             1,
         ),
         (
             "record experiment=magic_standin experiment.name=standin_demo",
-            "and this is magic_standin: take another name",
+            "but this is magic_standin: choose another name",
             1,
         ),
         (
@@ -54,9 +54,9 @@ def failed(capfd, *arguments: str, code: int = 1) -> str:
             "--prefix ../x: it is the beginning of a file's name",
             1,
         ),
-        ("notebook scripted run=x", "notebook has options: write --run x in the place of run=x", 2),
+        ("notebook scripted run=x", "notebook has options: write --run x instead of run=x", 2),
         ("notebook scripted --run x turns_path=null", "turns_path=None does not fit notebook scripted", 1),
-        ("notebook scripted --run x force=true", "notebook has options: write --force in the place of force=true", 2),
+        ("notebook scripted --run x force=true", "notebook has options: write --force instead of force=true", 2),
     ],
 )
 def test_what_would_take_another_s_place_is_refused(capfd, words, why, code):
@@ -118,7 +118,7 @@ def test_a_misspelt_file_of_turns_is_named_with_the_nearest(capfd, tmp_path, mon
         read_games(tmp_path / "smal.parquet")
     assert said in failed(capfd, "compare", f"--turns={tmp_path}/smal.parquet", "--metric=points", "--by=agent")
     (tmp_path / "small.games.parquet").unlink()
-    with pytest.raises(AgonError, match="which says what games were played"):
+    with pytest.raises(AgonError, match="It says which games were played"):
         read_games(tmp_path / "small.parquet")
 
 
@@ -172,7 +172,7 @@ def test_a_changed_experiment_replaces_no_table_of_a_stage(project):
     assert told(project, words)[0][0] == 0
     table = (project.folder / "transcripts/staged.parquet").read_bytes()
     [refused] = told(project, f"{words} experiment.repetitions=2")
-    assert refused[:2] == [1, ""] and "name another place with out=" in refused[2]
+    assert refused[:2] == [1, ""] and "choose another file with out=" in refused[2]
     assert (project.folder / "transcripts/staged.parquet").read_bytes() == table
     assert told(project, f"{words} experiment.repetitions=2 out=two.parquet")[0][0] == 0
     (project.folder / "dvc.lock").unlink()
@@ -306,13 +306,13 @@ def test_cfg_job_prints_the_composed_configuration_alone(capfd):
 def test_unknown_words_are_one_line_that_offers_the_nearest(capfd):
     for words, said in {
         ("paly",): "there is no command 'paly': did you mean play?",
-        ("plan", "--colour"): "plan has settings: write colour=VALUE in the place of --colour",
-        ("plan", "--repetitions"): "write experiment.repetitions=VALUE in the place of --repetitions",
+        ("plan", "--colour"): "plan has settings: write colour=VALUE instead of --colour",
+        ("plan", "--repetitions"): "write experiment.repetitions=VALUE instead of --repetitions",
         ("make-settings", "--keeep=3"): "No such option '--keeep'.",
         ("make-settings", "--keep=0"): "'--keep': 0 is not in the range x>=1. (agon make-settings --help)",
         ("make-settings", "other"): "unexpected extra argument (other)",
         ("make-logs", "--turns=x"): "Missing option '--folder'. (agon make-logs --help)",
-        ("compare", "by=agent: zs"): "compare has options: write --by 'agent: zs' in the place of by=agent: zs",
+        ("compare", "by=agent: zs"): "compare has options: write --by 'agent: zs' instead of by=agent: zs",
         ("certify-problems",): "Missing argument 'FILES...'. (agon certify-problems --help)",
     }.items():
         assert said in failed(capfd, *words, code=2)
@@ -391,7 +391,7 @@ def test_broken_commands_of_a_family_break_no_others(with_chess, code, fault):
 def test_a_path_may_begin_in_the_home_folder(capfd, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "x.parquet").write_text("mine")
-    assert "is there and is no turns table" in failed(capfd, "play", "experiment=scripted", "out='~/x.parquet'")
+    assert "exists and is not a turns table" in failed(capfd, "play", "experiment=scripted", "out='~/x.parquet'")
     with pytest.raises(AgonError, match=str(tmp_path / "x.parquet")):
         read("~/x.parquet")
 
@@ -402,7 +402,7 @@ VALUES = ["a=b", "a(b", "it's", "~/x", "ü/x", "a#b", 'a"b', "'\"", "a;b", "{x",
 @pytest.mark.parametrize("value", VALUES)
 def test_a_value_with_special_characters_comes_with_how_to_write_it(capfd, value):
     line = failed(capfd, "plan", f"path={value}")
-    assert " cannot be read: where its value is one text, write " in line
+    assert " cannot be read: if its value is one text, write " in line
     (word,) = shlex.split(line.partition(", write ")[2])
     assert configuration([word])["path"] == value
 
@@ -505,7 +505,7 @@ def test_plan_says_what_an_endless_at_most_comes_from(monkeypatch, capfd, is_lim
     if not is_limited:
         monkeypatch.setattr("agon.games.matrix.game.MatrixGame.times_asked", lambda *_: Times())
     assert main(["plan", "experiment=standin_demo", "experiment.name=anew", "experiment.repetitions=1"]) == 0
-    said = "note: pd does not say how often it asks a seat, so that `at most` has matches of"
+    said = "note: pd does not say how often it asks a seat, so `at most` assumes matches of"
     assert (said in capfd.readouterr().out) == (not is_limited)
 
 
@@ -626,7 +626,7 @@ def test_a_budget_stops_cleanly_and_the_same_command_goes_on(project):
     first, second, rest, _ = told(project, *limited, "record experiment=halted", "record experiment=whole")
     assert first[0] == second[0] == 3 and rest[0] == 0 and first[2] == second[2] == rest[2] == ""
     assert re.search(
-        r"stopped; \d match(es)? begun and not at the end: budget.calls=10; the same command goes on where it was",
+        r"stopped; \d of \d matches recorded to the end, \d begun but not finished: budget.calls=10; the same command continues",
         first[1],
     )
     assert ": 10 exchanges; 10 calls, " in first[1] and ": 20 exchanges; 10 calls, " in second[1]
@@ -679,8 +679,8 @@ def test_playing_what_nobody_recorded_says_how_and_for_how_much(project, said):
     assert code == 1 and out == "" and not (project.folder / "transcripts/unplayed.parquet").exists()
     assert re.fullmatch(
         r"agon: no recorded answer of quick for \w+/\d/0.0.0: "  # nothing is pinned here, so nothing can be pulled
-        r"python -m agon record experiment=unplayed would record what is missing, for about [\d,]+ calls, 0.00 USD \(.*\)"
-        r"; partial=true plays what is whole\n",
+        r"python -m agon record experiment=unplayed would record the rest, for about [\d,]+ calls, 0.00 USD \(.*\)"
+        r"; partial=true plays the complete matches\n",
         errors,
     )
 
@@ -784,10 +784,9 @@ def test_beside_a_bar_a_dead_port_is_said_once(project, monkeypatch):
 
 def test_a_recording_that_ends_for_lack_of_context_is_none_to_go_on_from(project):
     [(code, out, _)] = told(project, "record experiment=narrow")
-    assert code == 3 and "does not fit into the model's context" in out and "goes on where it was" not in out
-    assert out.endswith(
-        "they would end there again: change what is said above; python -m agon play experiment=narrow partial=true plays what is whole\n"
-    )
+    assert code == 3 and "does not fit into the model's context" in out and "same command continues" not in out
+    play = "python -m agon play experiment=narrow partial=true plays the complete matches"
+    assert out.endswith(f"they would end there again: change what is said above; {play}\n")
 
 
 def test_recorded_games_are_listed_with_what_takes_them(project):
@@ -915,7 +914,7 @@ def test_a_command_stopped_in_its_work_says_so_in_a_line(project, verb, number, 
     patience.until(lambda: list(made.rglob("*.*")), "a file of it")
     run.send_signal(number)
     _, errors = run.communicate(timeout=patience.LONG)
-    assert (run.returncode, errors.strip()) == (code, "agon: stopped; the same command goes on where it was")
+    assert (run.returncode, errors.strip()) == (code, "agon: stopped; the same command continues")
 
 
 def test_an_error_without_a_word_says_where_it_was(capfd, monkeypatch):
@@ -942,7 +941,9 @@ def test_an_experiment_and_its_file_are_called_the_same(project):
     assert re.search("^name: scripted$", text, re.MULTILINE)
     oops = project.folder / "conf/experiment/oops.yaml"
     oops.write_text(re.sub("^name: scripted$", "name: ops", text, flags=re.MULTILINE))
-    said = "agon: conf/experiment/oops.yaml says `name: ops`: call both the same, for stages and files go by it\n"
+    said = (
+        "agon: conf/experiment/oops.yaml says `name: ops`: give both the same name, because stages and files use it\n"
+    )
     try:
         asked = [f"{verb} experiment=oops" for verb in ("plan", "record", "play")]
         assert [each[1:] for each in told(project, *asked)] == [["", said]] * 3

@@ -44,10 +44,12 @@ def test_an_object_is_built_as_hydra_instantiates_it():
 
 
 def test_a_game_made_of_another_is_refused_where_no_package_makes_any(monkeypatch):
-    monkeypatch.setattr("agon.conf.derived._entry_points", lambda: ())
+    monkeypatch.setattr("agon.conf.derived.makers", lambda: ())
     with pytest.raises(AgonError) as error:
         settings_of("game", "pd~nowhere")
-    assert "game pd~nowhere: no package is installed" in str(error.value) and "install agon_twins" in str(error.value)
+    assert "game pd~nowhere: no installed package makes games from games" in str(
+        error.value
+    ) and "install agon_twins" in str(error.value)
     assert derived_games("pd", CONF) == {}
 
 

@@ -53,7 +53,7 @@ def test_games_of_several_files_are_there_once(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "is not there, which says what games were played"),
+        (None, "is missing. It says which games were played"),
         (b"PAR1", "cannot be read"),
         ("turns", "has no column"),
     ],

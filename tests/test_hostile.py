@@ -69,7 +69,7 @@ ELSEWHERE = [
     "hydra.utils.instantiate",
     "importlib.import_module",
     "agon.conf.load",
-    "agon.report.index.gather",
+    "agon_papers.report.index.gather",
     "agon.notebook.execution.run",
     "agon.cli.playing.play",
     "agon_papers.verdict.np",
@@ -142,7 +142,7 @@ def test_a_family_that_is_called_like_another_package_is_refused(conf, tmp_path,
     "word", ["families=[/elsewhere]", "packages=[os]", "+packages=[os]", "++families=[/elsewhere]"]
 )
 def test_whose_code_is_run_is_not_said_on_the_way(word):
-    assert "conf/config.yaml alone" in refused(lambda: configuration([word]))
+    assert "can only be set in conf/config.yaml" in refused(lambda: configuration([word]))
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_a_file_that_hides_agons_own_with_another_host_or_key_asks_nobody(projec
         "note: this project's conf/model asks gpt_4o at 127.0.0.1:9, with OTHER_SECRET; "
         "agon's own file of that name asks at api.openai.com, with OPENAI_API_KEY"
     )
-    assert fault.endswith("say other_hosts=true if it is right")
+    assert fault.endswith("add other_hosts=true if this is right")
 
 
 def test_it_asks_there_if_that_is_said(project):
@@ -65,6 +65,17 @@ def test_agons_own_file_is_said_and_needs_no_word(project):
 def test_a_model_without_a_network_is_on_this_machine(project):
     code, out, _ = said(project, "record", "experiment=standin_demo", "budget.calls=0")
     assert code == 3 and out.startswith("asks standin (standin-tit-for-tat) on this machine, without a key\n")
+
+
+def test_answers_of_another_host_are_told_before_they_are_used(project):
+    words = ("experiment=standin_demo", "experiment.repetitions=1", "experiment.name=moved")
+    assert said(project, "record", *words)[0] == 0 and "note:" not in said(project, "play", *words)[2]
+    path = project / "data/recordings/moved/exchanges.jsonl"
+    path.write_text(path.read_text().replace('"exchange":', '"host":"host.test:1","exchange":'))
+    note = "the recorded answers of standin are from host.test:1, and its file now asks on this machine, without a key"
+    for verb in ("record", "play"):
+        code, _, errors = said(project, verb, *words)
+        assert code == 0 and errors.count("note:") == errors.count(note) == 1, errors
 
 
 def test_a_plan_says_what_a_budget_covers(project):

@@ -96,8 +96,6 @@ QUOTES = {
     "docs/deviations.md": "what the paper says, and what it did",
     "docs/glossary.md": "the paper's names, explained",
     "docs/not-judged.md": "sentences of the papers",
-    "docs/all-changes.md": "what was changed earlier",
-    "docs/how-to/compare-with-the-paper.md": "says that the paper's name is understood",
     "docs/tutorials/your-model-beside-the-papers.md": "says what the paper calls it",
     "notebooks/counterfactual_claims.ipynb": "the paper's records",
     "notebooks/counterfactual_findings.ipynb": "the paper's records",
@@ -133,7 +131,7 @@ def test_only_quotes_of_the_paper_say_tft():
 
 def test_a_page_with_the_papers_name_explains_it():
     faults = []
-    for name in set(QUOTES) - {"docs/not-judged.md", "docs/all-changes.md"}:
+    for name in set(QUOTES) - {"docs/not-judged.md"}:
         text = " ".join(words(ROOT / name).split())
         if not (re.search(r"best[ _]reply", text) and re.search(r"not (a real )?tit for tat|best_reply_to_last", text)):
             faults.append(name)

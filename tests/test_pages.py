@@ -117,6 +117,21 @@ def test_text_in_figures_of_findings_can_be_read_on_a_phone(paper, visit):
     assert len(sizes) > 3 and min(sizes) >= SMALLEST
 
 
+def test_a_figure_fills_the_screen_on_a_tap_until_it_is_closed(visit):
+    def tapped(page):
+        picture = page.locator("figure img").first
+        boxes = [picture.bounding_box()]
+        picture.click()
+        boxes.append(picture.bounding_box())
+        page.get_by_role("link", name="Close").click()
+        return [*boxes, picture.bounding_box()], page.evaluate("innerWidth - document.documentElement.scrollWidth")
+
+    path = ROOT / "reports/counterfactual_findings.html"
+    (small, large, again), spare = visit(path, tapped, viewport={"width": 390, "height": 800})
+    assert large["width"] >= 1.5 * small["width"] and again["width"] == small["width"]
+    assert 0 <= again["y"] < 800 and spare == 0
+
+
 ALIKE = "tr:nth-child(n+4), .square:nth-child(n+9), .code, li:nth-child(n+12), #explorer details:nth-of-type(n+6)"
 """What is left out before axe looks, because the same stands before it: axe needs minutes for thousands of cells."""
 SCROLLING = """() => [...document.querySelectorAll("body *")].filter((box) => box.scrollWidth > box.clientWidth + 1

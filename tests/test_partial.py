@@ -25,7 +25,7 @@ def table(project):
 
 def test_what_is_whole_is_played_and_what_is_missing_is_named(project):
     refused = project.run("play", f"experiment={NAME}")
-    assert refused.returncode == 1 and "partial=true plays what is whole" in refused.stderr
+    assert refused.returncode == 1 and "partial=true plays the complete matches" in refused.stderr
     assert not table(project).exists()
     done = project.run("play", f"experiment={NAME}", "partial=true")
     assert done.returncode == 0, done
@@ -46,6 +46,6 @@ def test_a_complete_table_is_not_written_over_by_a_partial_one(project):
     turns = read(table(project))
     assert turns.match.nunique() == 3 and partial(turns) == []
     longer = project.run("play", f"experiment={NAME}", "partial=true", "experiment.repetitions=5")
-    assert longer.returncode == 1 and "is of matches that are all whole" in longer.stderr
+    assert longer.returncode == 1 and "has only complete matches" in longer.stderr
     none = project.run("play", f"experiment={NAME}", "partial=true", "experiment.sampling=as_printed")
     assert none.returncode == 1 and "of 3 matches none is recorded to its end" in none.stderr

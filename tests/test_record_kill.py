@@ -95,7 +95,7 @@ def test_ctrl_c_ends_in_one_line_and_keeps_all_that_was_answered(project):
         until(lambda: server.requests >= 50 or process.poll() is not None, "50 requests")
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(LONG)
-        assert (process.returncode, errors) == (130, "agon: stopped; the same command goes on where it was\n")
+        assert (process.returncode, errors) == (130, "agon: stopped; the same command continues\n")
         assert 0 <= server.requests - len(Recording(project.recordings("stopped"))) <= CONCURRENCY
         done(project.run("record", "experiment=stopped"))
         recording = Recording(project.recordings("stopped"))

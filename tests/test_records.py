@@ -27,6 +27,7 @@ from agon.turns import (
     decoded,
     matches,
     read,
+    read_parts,
     tidy,
     typed,
     validated,
@@ -425,3 +426,14 @@ def test_a_table_says_what_its_columns_mean_to_duckdb():
     path = ROOT / "tests/smoke/scripted_turns.parquet"
     query = f"select decode(value) from parquet_kv_metadata('{path}') where decode(key) = '{MEANINGS}'"
     assert list(json.loads(duckdb.sql(query).fetchall()[0][0])) == list(COLUMNS)
+
+
+@pytest.mark.parametrize("part", [1, 40, 1000])
+def test_parts_are_whole_matches_that_know_no_others(tmp_path, monkeypatch, part):
+    path = tmp_path / "turns.parquet"
+    write(few(9), path)
+    monkeypatch.setattr("agon.turns.files.PART", part)
+    parts = [*read_parts(path)]
+    assert [match for table in parts for match in table["match"].unique()] == [*read(path)["match"].unique()]
+    assert all(set(table["match"].cat.categories) == set(table["match"]) for table in parts)
+    pd.testing.assert_frame_equal(tidy(pd.concat(parts)), read(path), check_categorical=False)

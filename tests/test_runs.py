@@ -141,9 +141,9 @@ def test_a_run_that_fails_leaves_its_failed_copy_alone(project):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("simulated=5", "name the run with --run NAME"),
-        ("out=elsewhere", "with --run NAME all goes to runs/NAME"),
-        ("out=elsewhere --run=b", "with --run NAME all goes to runs/NAME"),
+        ("simulated=5", "add --run NAME to write into runs/NAME"),
+        ("out=elsewhere", "with --run NAME everything goes to runs/NAME"),
+        ("out=elsewhere --run=b", "with --run NAME everything goes to runs/NAME"),
         ("simulate=5 --run=b", "has no parameter 'simulate': it has turns_path, out, simulated, seed"),
         ("seed=abc --run=b", "seed='abc' does not fit notebook scripted: it must be such as 1"),
         ("simulated=1.5 --run=b", "simulated=1.5 does not fit notebook scripted"),

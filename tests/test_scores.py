@@ -138,7 +138,10 @@ def test_what_there_is_is_listed_with_a_line_each(kind, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line.split()) > 1 for line in lines), lines
     if kind == "metrics":
-        assert lines[-1].startswith("One of your own: METRICS and measured()") and "name-a-metric.md" in lines[-1]
+        assert (
+            lines[-1].startswith("For a metric of your own write METRICS and measured()")
+            and "add-a-metric.md" in lines[-1]
+        )
     if kind == "agents":
         assert "experiment.prompts=SET: ours, as_played, as_printed" in lines[-1]
     if kind == "games":

@@ -53,7 +53,7 @@ def refused(project, *words):
 def test_a_checkouts_own_file_does_not_set_hydra(project, put, text):
     put("experiment/mine.yaml", text)
     said = refused(project, "plan", "experiment=mine")
-    assert "conf/experiment/mine.yaml: Hydra's own settings, and @package, are for the command line" in said
+    assert "conf/experiment/mine.yaml: Hydra's own settings, and @package, belong on the command line" in said
 
 
 BOMB = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(

@@ -65,12 +65,12 @@ def test_a_colleague_gets_what_was_recorded_and_the_store_does_not_grow(tmp_path
 
     (mine / "data/recordings/mine").mkdir(parents=True)
     (mine / "data/recordings/mine/exchanges.jsonl").write_text("what was paid for")
-    for words in [*steps("Once: a remote of your own"), *steps("Give")]:
+    for words in [*steps("Set up a remote"), *steps("Push")]:
         run(mine, *[str(remote) if word.startswith("/mnt") else word for word in words])
     assert kept(mine / "store") == came and not run(mine, "git", "status", "--porcelain")
     assert not kept(remote) & {yaml.safe_load((mine / "dvc.lock").read_text())["stages"]["one"]["outs"][0]["md5"][2:]}
 
-    for words in steps("Take"):
+    for words in steps("Clone"):
         run(tmp_path, *[str(origin) if ":" in word else word for word in words], str(theirs))
     run(theirs, "dvc", "pull", "--quiet", "data.dvc")  # as make repro does
     assert verify_data(theirs) == 2 and kept(theirs / "store") == came

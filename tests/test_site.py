@@ -49,11 +49,11 @@ def test_a_picture_has_its_words():
 @pytest.mark.parametrize(
     ("page", "link", "leads"),
     [
-        ("docs/why", "how-to/add-a-game.md", "how-to/add-a-game.md"),
-        ("docs/why", "../src/agon/loop.py", "../_modules/agon/loop.html"),
+        ("docs/where-things-are", "how-to/add-a-game.md", "how-to/add-a-game.md"),
+        ("docs/where-things-are", "../src/agon/loop.py", "../_modules/agon/loop.html"),
         ("docs/how-to/add-a-game", "../../src/agon/games/__init__.py", "../../_modules/agon/games.html"),
-        ("docs/why", "../conf/model", "../conf/model/index.html"),
-        ("docs/why", "https://dvc.org", "https://dvc.org"),
+        ("docs/where-things-are", "../conf/model", "../conf/model/index.html"),
+        ("docs/where-things-are", "https://dvc.org", "https://dvc.org"),
     ],
 )
 def test_a_link_leads_to_a_page_of_the_site(page, link, leads):
@@ -62,7 +62,7 @@ def test_a_link_leads_to_a_page_of_the_site(page, link, leads):
 
 @pytest.mark.skipif(not (ROOT / "reports/statistics.ipynb").exists(), reason="no reports yet: make repro")
 def test_a_link_to_a_notebook_leads_to_its_executed_page():
-    assert CONF["to_site"]("docs/why", "[x](../notebooks/statistics.ipynb)") == "[x](../reports/statistics.ipynb)"
+    assert CONF["to_site"]("docs/glossary", "[x](../notebooks/statistics.ipynb)") == "[x](../reports/statistics.ipynb)"
 
 
 @pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no site yet: make site")
@@ -86,7 +86,7 @@ def test_the_site_asks_no_other_server_for_anything():
 
 
 @pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no site yet: make site")
-@pytest.mark.parametrize("name", ["README", "docs/why", "docs/commands", "reports/counterfactual_findings"])
+@pytest.mark.parametrize("name", ["README", "docs/glossary", "docs/commands", "reports/counterfactual_findings"])
 def test_no_page_of_the_site_scrolls_sideways(name, visit):
     assert visit(SITE / f"{name}.html", widths) == dict.fromkeys(WIDTHS, 0)
 
@@ -100,10 +100,10 @@ def test_a_search_ranks_guides_and_findings_before_modules(tmp_path, visit):
     found = [
         "docs/reference/agon/agon",
         "CHANGES",
-        "docs/why",
+        "docs/where-things-are",
         "reports/magic_findings",
         "docs/all-changes",
-        "docs/how-to/export",
+        "docs/how-to/use-as-environment",
     ]
     code = Path(CONF["html_search_scorer"]).read_text(encoding="utf-8")
     (tmp_path / "page.html").write_text("<!DOCTYPE html>")

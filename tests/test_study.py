@@ -187,7 +187,7 @@ def test_no_setting_of_hydras_writes_over_settings(tmp_path):
 def test_a_file_that_would_hide_what_commands_need_is_refused(tmp_path, name):
     put(tmp_path, "conf/config.yaml", agon=True)
     put(tmp_path, f"conf/{name}", metric="points")
-    assert "would hide agon's own: what differs goes into conf/config.yaml" in run(
+    assert "would hide agon's file: write the settings that differ into conf/config.yaml" in run(
         "agon", "plan", where=tmp_path, code=1
     )
 
@@ -311,8 +311,8 @@ def test_a_file_of_its_own_is_taken_in_the_study_alone(tmp_path):
         (["new", "game", "chess"], "'game' is not 'study'"),
         (["new", "study", "2x"], "is no name of a study"),
         (["new", "study", "a/b"], "is no name of a study"),
-        (["new", "study", "scripted"], "agon's own conf/experiment has scripted"),
-        (["new", "study", "kind"], "studies/kind is there"),
+        (["new", "study", "scripted"], "agon's own conf/experiment already has scripted"),
+        (["new", "study", "kind"], "studies/kind exists already"),
         (["new", "study", "x", "--model=gpt"], "there is no model 'gpt'"),
     ],
 )

@@ -63,11 +63,21 @@ def test_thoughts_are_shown_with_their_turn():
     assert viewer.thoughts(believing(), ["a"]).empty
 
 
-def test_a_figure_of_beliefs_has_a_map_for_each_and_the_same_bytes(tmp_path):
+def test_a_figure_of_beliefs_has_the_first_and_the_last_ones_and_the_same_bytes(tmp_path):
     turns = believing({"beliefs": ONE}, {"beliefs": TWO})
     for copy in ("one", "two"):
         made = viewer.belief_figure(viewer.beliefs(turns), NAMES, "Beliefs")
         figures.save(made, tmp_path / copy)
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
-    assert sum(axes.get_visible() for axes in made.axes) == 2
-    assert {text.get_text() for text in made.axes[0].texts} == {"0.500", "0.000", "1.000", "0.250", "0.750"}
+    [axes] = made.axes
+    marks = [np.transpose([line.get_xdata() for line in axes.get_lines()[kind:-1:2]]) for kind in (0, 1)]
+    assert np.array_equal(marks, np.array([ONE, TWO], dtype=float), equal_nan=True)
+    assert [text.get_text() for text in axes.texts][1] == "Player 2 suspects"
+
+
+@pytest.mark.parametrize(("shares", "said"), [((0.5, 0.5), "no suspicion is more than 0"), ((0.2, 0.8), "80 %")])
+def test_a_figure_of_beliefs_says_how_strong_they_are(shares, said):
+    beliefs = viewer.beliefs(believing({"beliefs": [shares, shares]}))
+    assert said in viewer.belief_figure(beliefs, NAMES, "Beliefs").get_suptitle().replace("\n", " ").replace(
+        "\xa0", " "
+    )

@@ -1,9 +1,9 @@
-"""Error messages: one line, which says what is wrong and what to do."""
+"""Error messages. Each is one line and says what is wrong and what to do."""
 
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 WORDS = {
     "array": "a list",
@@ -32,11 +32,17 @@ def count(number: int, noun: str, nouns: str = "") -> str:
 
 def interruption_message(words: Sequence[str]) -> str:
     """The message for a command that was interrupted."""
-    return "stopped; the same command goes on where it was" if words[:1] in (["record"], ["play"]) else "stopped"
+    return "stopped; the same command continues" if words[:1] in (["record"], ["play"]) else "stopped"
+
+
+def require_choice(what: str, value: object, choices: Any) -> None:
+    """Raises ValueError for a value of the setting `what` that is none of `choices`, a Literal."""
+    if value not in get_args(choices):
+        raise ValueError(f"{what} is {value!r}; it must be {' or '.join(get_args(choices))}")
 
 
 class AgonError(Exception):
-    """Something the user can mend; its text is one line that says what is wrong and what to do."""
+    """An error that the user can mend. Its text is one line: what is wrong, and what to do."""
 
     def __init__(self, text: object) -> None:
         super().__init__(" ".join(str(text).splitlines()))  # names from files may hold line ends

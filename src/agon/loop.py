@@ -15,7 +15,7 @@ Script = Callable[[Observation, Dice], Any]
 """A strategy: a pure function of the view and the dice that gives a legal action."""
 
 TABLE = -1
-"""The number that stands for the game itself, which throws dice too, where a seat's number is expected."""
+"""The number of the game itself in the place of a seat's number, because games throw dice too."""
 
 
 class seat_dice:  # noqa: N801 - used like a function: seat_dice(seed, seat)

@@ -125,7 +125,7 @@ def write_file(path: Path, text: str | bytes, force: bool = False) -> None:
     try:
         if not force and path.exists() and (not path.is_file() or path.read_bytes() != data):
             raise AgonError(
-                f"{display_path(path)} is there, and is another: take another folder, or say --force to write over it"
+                f"{display_path(path)} exists with other content: choose another folder, or add --force to replace it"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path.resolve(), data)

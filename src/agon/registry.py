@@ -41,7 +41,7 @@ def locate(target: Any) -> Any:
     if not _allowed(module) or any(part.startswith("_") for part in target.split(".")):
         raise AgonError(
             f"_target_: {target!r} is not in {', '.join(sorted(PACKAGES))}: "
-            "what lies elsewhere is named under `families` or `packages` in conf/config.yaml"
+            "name a folder or package elsewhere under `families` or `packages` in conf/config.yaml"
         )
     try:
         target_object = getattr(import_module(module), name)
@@ -69,7 +69,7 @@ def kind_of(target: Any) -> str:
     name = getattr(target, "__qualname__", "<nameless>")
     if "<" in name:
         raise AgonError(
-            f"{target!r} has no name of its own, by which matches could be told apart: write a function or class"
+            f"{target!r} has no name of its own, so matches could not be told apart: write a function or class"
         )
     parts = target.__module__.split(".")
     folders = (".".join(parts[:depth]) for depth in range(len(parts) - 1, 0, -1))

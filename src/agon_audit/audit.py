@@ -48,7 +48,7 @@ OF_FOLDER = FILES, CONDITIONS
 
 @dataclass
 class Audit:
-    """What was audited, by which rules, and what was found."""
+    """The result of an audit: files, rules and differences."""
 
     folder: str
     files: dict[str, dict[str, Any]]
@@ -223,8 +223,8 @@ class _Judges:
         self.used: dict[str, Judge] = {}
         self._skipped: dict[str, list[str]] = {}
         self._own: tuple[str, OwnMatches] | None = None
-        named: dict[str, Rules] = {"": mapping.rules} if mapping.rules else {}
-        for condition, rules in (named | mapping.rules_of_condition).items():
+        rules_by_name: dict[str, Rules] = {"": mapping.rules} if mapping.rules else {}
+        for condition, rules in (rules_by_name | mapping.rules_of_condition).items():
             self.used[condition] = read_rules(rules, base)
 
     @property
@@ -234,7 +234,7 @@ class _Judges:
         return list(dict.fromkeys(action for table in tables for own in table.actions for action in own))
 
     def apply(self, games: Games) -> tuple[Payment, np.ndarray, np.ndarray]:
-        """What the rules say about every row, the fixed number of rounds, and whether every round is paid by a table."""
+        """The payment of every row by the rules, the fixed number of rounds, and whether a table pays every round."""
         rows = games.rows
         payment, rounds, has_table = Payment.unknown(len(rows)), np.full(len(rows), np.nan), np.zeros(len(rows), bool)
         if "action" not in rows:

@@ -119,13 +119,13 @@ def _look_into(path: Path) -> tuple[str, list[str], str]:
     if ending == ".eval":
         return "inspect", [], ""
     if ending == ".parquet":
-        return _named("parquet", pyarrow.parquet.read_schema(path).names)
+        return _known_format("parquet", pyarrow.parquet.read_schema(path).names)
     if ending == ".csv":
         with path.open(encoding="utf-8-sig", newline="") as file:
-            return _named("csv", next(csv.reader(file), []))
+            return _known_format("csv", next(csv.reader(file), []))
     if ending in ENDINGS["jsonl"]:
         with path.open("rb") as file:
-            return _named("jsonl", list(next(rows_in([load_json(file.readline(SMALL))], []))))
+            return _known_format("jsonl", list(next(rows_in([load_json(file.readline(SMALL))], []))))
     require_size(path, SMALL)
     value = load_json(path.read_bytes())
     if isinstance(value, dict) and isinstance(value.get("steps"), list):
@@ -136,7 +136,7 @@ def _look_into(path: Path) -> tuple[str, list[str], str]:
     return "json", list(next(rows_in(value, steps), {})), ".".join(steps)
 
 
-def _named(format_: str, columns: list[str]) -> tuple[str, list[str], str]:
+def _known_format(format_: str, columns: list[str]) -> tuple[str, list[str], str]:
     if {"Interaction index", "Actions"} <= {*columns}:
         return "axelrod", [], ""
     if {"game_id", "player_id", "observations", "rewards"} <= {*columns}:

@@ -1,4 +1,4 @@
-"""The page of an audit: what was audited, by which rules, what agrees, what does not, and what could not be checked."""
+"""The page of an audit: the files, the rules, what agrees, what differs, and what could not be checked."""
 
 from importlib.resources import files
 from typing import Any

@@ -188,7 +188,7 @@ class Matches:
 
 
 def _distance(recorded: Mapping[int, float], points: Sequence[float]) -> float:
-    """How far points are from those that are recorded."""
+    """The distance between computed and recorded points."""
     return sum(
         abs(points[seat] - value) for seat, value in recorded.items() if 0 <= seat < len(points) and value == value
     )

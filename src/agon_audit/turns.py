@@ -94,8 +94,8 @@ def tidy(raw: pd.DataFrame, mapping: Mapping) -> Games:
     """Rows of files (agon_audit.formats) as one table. Raises AgonError."""
     mapping = completed(mapping, list(raw))
     if mapping.format not in TABLES:
-        named = [name for value in mapping.per_seat.values() for name in ([value] if isinstance(value, str) else value)]
-        require_columns(named, list(raw))
+        used = [name for value in mapping.per_seat.values() for name in ([value] if isinstance(value, str) else value)]
+        require_columns(used, list(raw))
     rows = _long(raw, mapping)
     names = raw.file.astype("str") + _joined(raw, mapping.match, "none").radd(" ")
     numbers, labels = pd.factorize(names.str.rstrip())

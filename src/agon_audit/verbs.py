@@ -46,8 +46,8 @@ def audit(
 ) -> int:
     """Checks recorded games against their rules.
 
-    MAPPING says which column is what: docs/tutorials/audit-recorded-games.md. Exit code 0: no difference; 1: differences;
-    2: nothing could be audited.
+    MAPPING says which column means what: docs/tutorials/audit-recorded-games.md. Exit code 0: no difference; 1:
+    differences; 2: nothing could be audited.
     """
     try:
         if guess:
@@ -163,10 +163,10 @@ def _write(place: Path, html: str, verdict: str, found: dict[str, Any], force: b
 
 
 def reread(settings: Settings, rule: ReadingRule) -> None:
-    """Reads a recording by another rule.
+    """Reads recorded answers by another rule.
 
-    It says how many answers and matches change. experiment=NAME is the recording. out=FILE has the turns of the matches in which no
-    answer changes: compare them with all.
+    It prints how many answers and matches change. experiment=NAME is the recording. out=FILE gets the turns of the
+    matches in which no answer changes. Compare them with all turns.
     """
     from agon.games.tables import games_table
     from agon.play import turns_table

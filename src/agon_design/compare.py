@@ -77,7 +77,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Question:
-    """What is compared, by which metrics. See `compare`."""
+    """The question of a comparison: its conditions, strata and metrics. See `compare`."""
 
     metrics: Sequence[str]
     column: str

@@ -28,6 +28,8 @@ DRAWN = 9_999
 """Arrangements that are drawn otherwise; fewer for many matches, and 1,999 at least."""
 VALUES = 20_000_000
 """Most values in all arrangements that are drawn."""
+AT_ONCE = 1_000_000
+"""Values that are shuffled at once."""
 NONE = 1e-12
 """Sums of squared deviations below this share of all squares are 0, but for rounding."""
 SLACK = 1e-6
@@ -92,7 +94,7 @@ def _strata(cells: Cells, weights: Numbers, kind: Kind) -> list[_Stratum]:
 
 
 def _terms(stratum: _Stratum, sums: Numbers, kind: Kind) -> Numbers:
-    """What a stratum adds to the difference, to its variance, and to the sum that gives the degrees of freedom (arrangements x 3).
+    """A stratum's contributions to the difference, to its variance, and to the sum for the degrees of freedom (arrangements x 3).
 
     `sums`: of values and squares of the first condition, in each arrangement (arrangements x 2).
     """
@@ -133,8 +135,12 @@ def _draw_sums(stratum: _Stratum, ways: int, draws: int, dice: np.random.Generat
     values, size = stratum.values, stratum.size
     if ways <= LISTED or ways == len(values):  # that is one match against many
         return dice.choice(_subset_sums(stratum.powers(), size), draws)
-    chosen = dice.permuted(np.broadcast_to(values, (draws, len(values))), axis=1)[:, :size]
-    return np.stack([chosen.sum(axis=1), (chosen**2).sum(axis=1)], axis=-1)
+    rows, sums = max(AT_ONCE // len(values), 1), list[Numbers]()
+    for start in range(0, draws, rows):
+        block = np.broadcast_to(values, (min(rows, draws - start), len(values)))
+        chosen = dice.permuted(block, axis=1)[:, :size]
+        sums.append(np.stack([chosen.sum(axis=1), (chosen**2).sum(axis=1)], axis=-1))
+    return np.concatenate(sums)
 
 
 def _subset_sums(rows: Numbers, size: int) -> Numbers:

@@ -22,7 +22,7 @@ from agon_design.power import MOST, Design, design, variances
 
 
 def power(settings: Settings, metric: str, detect: float | None, sd: float | None, variance: str | None) -> None:
-    """Says the smallest difference, what a wanted one takes, and what a budget can decide."""
+    """Prints the smallest detectable difference, the matches that a wanted one needs, and what a budget can detect."""
     name, matches, models, _ = experiment_of(settings)
     games = {match.game.name for match in matches}
     usual = () if variance is None and sd is not None else (name, *recorded_games())
@@ -63,7 +63,7 @@ def power(settings: Settings, metric: str, detect: float | None, sd: float | Non
 
 
 def _explain_needed(planned: Design, difference: float, by_model: pd.Series) -> str:
-    """How many matches show a difference, and what they cost."""
+    """The matches that a difference needs, and their cost."""
     number = planned.needed(difference)
     line = f"a difference of {difference:g} in each of these takes"
     if number is None:
@@ -116,7 +116,8 @@ def _recorded_variances(
 
 
 def _prices(matches: Sequence[Match], models: Mapping[str, Model]) -> tuple[pd.Series, pd.Series]:
-    """What a match is expected to cost, by kind, and one of every kind, by model: US dollars, absent where a price is not known."""
+    """Expected costs in US dollars: of a match by kind, and of one match of every kind by model. Absent if a price is
+    unknown."""
     first = {match.config: match for match in reversed(matches)}
     by_match: dict[tuple[str, str], tuple[Load, float | None]] = {}
     if models:

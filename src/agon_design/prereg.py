@@ -32,14 +32,14 @@ class Hypothesis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Exclusion(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Matches that are left out of the analysis, by one of these. `agon_design.registered.excluded` applies it."""
+    """Matches that are left out of the analysis, by one of these fields. `agon_design.registered.excluded` applies it."""
 
     unreadable: Annotated[float, msgspec.Meta(ge=0, lt=1)] | None = None
-    """Those in which more than this share of the answers of a seat could not be read; 0: any."""
+    """Leaves out matches in which more than this share of a seat's answers could not be read; 0: any answer."""
     rounds: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Those of fewer rounds."""
+    """Leaves out matches with fewer rounds."""
     agent: str | None = None
-    """Those in which it has a seat; so is `model`."""
+    """Leaves out matches in which this agent has a seat. `model` does so for a model."""
     model: str | None = None
 
     def __post_init__(self) -> None:

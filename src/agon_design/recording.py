@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import click
 
 from agon.cli.hosts import say_hosts
-from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
+from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions, say_differences
 from agon.cli.recording import FailureNotes, await_with_progress, describe_spending
 from agon.errors import AgonError, visible
 from agon.models import Model
@@ -48,6 +48,7 @@ def record_until(settings: Settings) -> int:
     if settings["batch"]:
         raise AgonError("record-until waits for matches, one after another: leave batch=true out")
     say_cautions(settings)
+    say_differences(matches, models, recording)
     say_hosts(models, settings["other_hosts"])
     _warn_of_dependence(models)
     planned = until.blocks(matches, rule)
@@ -63,7 +64,7 @@ def record_until(settings: Settings) -> int:
         click.echo(describe_spending(recording, budget, failing.said))
     if halted:
         [(reason, _)] = Counter(map(str, halted)).most_common(1)
-        click.echo(f"stopped: {visible(reason)}; the same command goes on where it was")
+        click.echo(f"stopped: {visible(reason)}; the same command continues")
         return 3
     end = "" if answer.sign else "; no more matches are left in a cell"
     click.echo(f"{answer}{end}; {display_path(recording.path)} holds what it took")

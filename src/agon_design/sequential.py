@@ -1,8 +1,9 @@
-"""A test that stays valid however often one looks: bets against "the mean is 0", for bounded values drawn one after another.
+"""A test that stays valid however often one looks. It bets against "the mean is 0", for bounded values drawn one after another.
 
-Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting (JRSS B 86, 2024), sections 3 and 4; bets are a fixed
-mixture (their "diversified Kelly betting"). Who bets a share of the capital on each next value cannot expect to gain where the mean is 0,
-so by Ville's inequality the capital ever reaches 1 / error with a chance of at most `error`. No shape of distribution is assumed.
+Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting (JRSS B 86, 2024), sections 3 and 4;
+bets are a fixed mixture (their "diversified Kelly betting"). A bettor stakes a share of the capital on each next value.
+If the mean is 0, the capital is not expected to grow. So by Ville's inequality it ever reaches 1 / error with a
+probability of at most `error`. No shape of distribution is assumed.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""How strong many players are who met in matches of two or more, by a model of paired comparisons with ties.
+"""Strengths of many players from matches of two or more, by a model of paired comparisons with ties.
 
 A player's strength is in log-odds: one that is stronger by d wins exp(d) times as often as it loses. Ties are Davidson's (On extending
 the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 65, 1970): the odds of a tie are one constant for
@@ -44,11 +44,12 @@ class Strengths:
     """The result of `strengths`."""
 
     players: pd.DataFrame
-    """One row per player, the strongest first: player, matches, strength (their mean is 0 in each group), low, high, first (chance to win
-    a decided match against a player of mean strength), rank (1 and the number of the stronger ones: equals share it), rank_low (1 and
-    the number of those that are certainly stronger), rank_high (the number of those that are not certainly weaker, itself included)."""
+    """One row per player, the strongest first: player, matches, strength (their mean is 0 in each group), low, high,
+    first (chance to win a decided match against a player of mean strength), rank (1 plus the number of stronger
+    players; equals share it), rank_low (1 plus the number of players that are certainly stronger), rank_high (the
+    number of players, itself included, that are not certainly weaker)."""
     groups: int
-    """Of players that are linked by matches; strengths of different groups cannot be compared."""
+    """Number of groups of players that are linked by matches. Strengths of different groups cannot be compared."""
     ties: float
     """Share of the pairs of players who met that tied."""
 
@@ -74,7 +75,7 @@ def strengths(results: pd.DataFrame) -> Strengths:
 
 
 def _counts(pairs: pd.DataFrame, names: list[str]) -> tuple[Numbers, Numbers]:
-    """How often each player won against each other, with the prior wins, and how often they tied (players x players)."""
+    """Wins of each player against each other one, prior wins included, and their ties (players x players)."""
     size, weights = len(names), 3 / (pairs.seats + 1)
     places = pairs.player.map(names.index) * size + pairs.player_other.map(names.index)
     wins, ties = (

@@ -85,8 +85,12 @@ def players(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
 
 def texts(seats: pd.DataFrame) -> pd.DataFrame:
     """`seats` with all columns but `seat` as texts; absent ones are empty."""
-    seats = seats.astype(dict.fromkeys(seats.columns.drop("seat"), "str")).astype(object)
-    return seats.where(seats.notna(), "")
+
+    def text_of(column: pd.Series) -> Any:
+        codes, values = pd.factorize(column)
+        return np.append(values.astype("str").astype(object), "")[codes]  # the code of an absent value is -1
+
+    return seats.assign(**{str(name): text_of(seats[name]) for name in seats.columns.drop("seat")})
 
 
 def _candidates(

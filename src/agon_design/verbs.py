@@ -44,20 +44,20 @@ def _differences(_: click.Context, __: click.Parameter, words: Sequence[str]) ->
     help="As agent:zs,cot; a column alone compares all its values.",
 )
 @options.experiment(help="Whose transcript, transcripts/NAME.parquet; else that of the project's own experiment.")
-@options.turns(metavar="FILE,...", help="Or turns tables, which the column `file` tells apart.")
+@options.turns(metavar="FILE,...", help="Turns tables instead; the column `file` names them.")
 @click.option(
     "--within",
     metavar="COLUMN,...",
-    help="What two matches must share to be compared; else all that tells seats apart.",
+    help="Columns in which two matches must agree to be compared; by default all columns that describe seats.",
 )
 @click.option(
     "--detect",
     metavar="[METRIC=]NUMBER",
     multiple=True,
     callback=_differences,
-    help="How many matches show this difference? Of several metrics METRIC=NUMBER, once for each.",
+    help="Says how many matches detect this difference. With several metrics give METRIC=NUMBER for each.",
 )
-@click.option("--alike", is_flag=True, help="All strata count alike, however many matches they have.")
+@click.option("--alike", is_flag=True, help="Give all strata the same weight, however many matches they have.")
 @options.out(help="A new folder for the tables and a figure of each pair; else they are not written.")
 @options.force
 def compare(
@@ -73,7 +73,8 @@ def compare(
 ) -> None:
     """Compares conditions by a metric.
 
-    Difference with interval, effect size, permutation test, and the matches that it takes: docs/how-to/compare-conditions.md.
+    It prints the difference with its interval, the effect size, a permutation test, and how many matches are needed:
+    docs/how-to/compare-conditions.md.
     """
     from agon.conf import configuration
 
@@ -106,7 +107,7 @@ def compare(
     for (one, first), (other, second) in combinations(zip(paths, tables, strict=True), 2):
         if both := set(first.match) & set(second.match):
             raise AgonError(
-                f"{display_path(one)} and {display_path(other)} hold the same match, {min(both)} ({len(both):,} such): take each once"
+                f"{display_path(one)} and {display_path(other)} have the same match, {min(both)} ({len(both):,} in all): keep each once"
             )
     seats = pd.concat(tables, ignore_index=True)
     analysed, left_out = exclude(seats)
@@ -163,7 +164,7 @@ def _short_names(paths: Sequence[Path]) -> list[str]:
 def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: str | None) -> None:
     """Ranks all players at once.
 
-    Strengths by Davidson's model of ties, with intervals and ranks: docs/how-to/rate-many-players.md.
+    It estimates strengths by Davidson's model of ties, with intervals and ranks: docs/how-to/rate-many-players.md.
     """
     if experiment and turns:
         raise AgonError("--experiment and --turns both say whose matches: write one of them")
@@ -172,7 +173,7 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
         raise AgonError("say whose matches: --experiment NAME, or --turns FILE")
     path = outside_data(out) if out else None
     if path is not None and path.exists():
-        raise AgonError(f"--out {out} is there: name another place")
+        raise AgonError(f"--out {out} exists already: choose another file")
     if path is not None:
         note_outside(path)
     columns = [name for name in by.split(",") if name]
@@ -202,9 +203,9 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
 
 
 def power(settings: Settings, metric: str, detect: float | None, sd: float | None, variance: str | None) -> None:
-    """What a plan can decide.
+    """Says how small a difference a plan can detect.
 
-    experiment=NAME is a file in conf/experiment; with budget.usd=50 it says also what 50 dollars can decide:
+    experiment=NAME is a file in conf/experiment. With budget.usd=50 it also says what difference 50 dollars can detect:
     docs/how-to/plan-a-design.md.
     """
     from agon_design import planning
@@ -215,8 +216,8 @@ def power(settings: Settings, metric: str, detect: float | None, sd: float | Non
 def register(settings: Settings, file: str) -> None:
     """Registers hypotheses before the first answer.
 
-    experiment=NAME is what will be recorded. The text of the file and the matches planned are kept beside its recording,
-    and cannot change once something is recorded: docs/how-to/preregister.md.
+    experiment=NAME is the experiment to record. The hypotheses and the planned matches are kept beside its recording.
+    They cannot change after the first answer: docs/how-to/preregister.md.
     """
     from agon_design import recording
 
@@ -226,8 +227,8 @@ def register(settings: Settings, file: str) -> None:
 def record_until(settings: Settings) -> int:
     """Asks models until the registered question is decided.
 
-    `until` of the registration says which question (agon register). budget.usd=N, budget.tokens=N and budget.calls=N are
-    limits; the same command goes on where it was stopped, and decides the same: docs/how-to/stop-when-decided.md.
+    The question is in `until` of the registration (agon register). budget.usd=N, budget.tokens=N and budget.calls=N are
+    limits. If it stops, the same command continues and decides in the same way: docs/how-to/preregister.md.
     """
     from agon_design import recording
 

@@ -91,7 +91,7 @@ def explain_left_out(
                 f"note: {of_matches(silent, rows)} of {condition} left out{less}: a seat gave no answer in them"
             )
     compared = {*table["first"], *table["second"]}
-    if both := sum(row.condition in compared and bool(row.beside & compared) for row in units.itertuples()):
+    if both := sum(not compared.isdisjoint(others) for others in units.beside[units.condition.isin(compared)]):
         notes.append(
             f"note: in {count(both, 'match')} two of the conditions sit at the table: each counts once, for the first seat"
         )

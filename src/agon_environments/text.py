@@ -75,7 +75,7 @@ class TextMatch(Seats, AECEnv):  # type: ignore[misc]
         self.agents: list[str] = []
         self._random = Random(seed)
         self._answers: dict[int, Any] = {}
-        """Of seats that move at once, those that have answered."""
+        """The answers of seats that move at once, so far."""
         self.action_spaces = {agent: Text(LENGTH, charset=PLAIN) for agent in self.possible_agents}
         self.observation_spaces = {agent: Text(REACH, charset=PLAIN) for agent in self.possible_agents}
 
@@ -117,7 +117,7 @@ class TextMatch(Seats, AECEnv):  # type: ignore[misc]
         )
 
     def render(self) -> str:
-        """What the agent whose turn it is sees."""
+        """The observation of the agent whose turn it is."""
         return self.observe(self.agent_selection)
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from agon.errors import AgonError
 from agon.games.html import alert
 from agon.games.pages import page_of
+from agon.games.sentences import number
 from agon.plan import PERSON
 from agon_hall import Refusal, forms
 from agon_hall.access import table_of_link
@@ -100,12 +101,16 @@ def host_context(hall: Hall, table: Table, at: str) -> dict[str, Any]:
     """The context of the page of a table's host. Its links begin with `at`, the address of the server."""
     return {
         **{"table": table, "row": table.row, "people": table.store.people(table.id), "status_words": STATUS_WORDS},
-        "seat_links": {seat: f"{at}/seat?key={hall.keys.key_of('seat', table.id, seat)}" for seat in table.people},
+        "seat_links": {
+            seat: f"{at}/seat?key={hall.keys.key_of('seat', table.id, seat)}"
+            for seat in table.people
+            if not table.terms.next_page(seat)
+        },
         "watch": f"{at}/watch?table={table.id}",
         "until": table.row.made + hall.days * DAY,
         "aids": page_of(table.game).aids,
         "amount": lambda most: "" if most is None else f"{most:.15g}",
-        "amounts": lambda of: ", ".join(f"{name} {value:,.4g}" for name, value in of.items() if value is not None),
+        "amounts": lambda of: ", ".join(f"{name} {number(value)}" for name, value in of.items() if value is not None),
     }
 
 

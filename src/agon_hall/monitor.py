@@ -42,6 +42,13 @@ async def monitor(request: Request) -> Response:
         raise NoPage("This study cannot be run", str(error), HTTPStatus.UNPROCESSABLE_ENTITY) from None
     if "who" in request.query_params:
         return await _participant(request, session)
+    refusal = ""
+    if request.method == "POST":
+        wanted = (await read_form(request)).get("number", "").strip()
+        sources = session.hall.store.sources(name)
+        if found := next((who for who, (_, pid) in sources.items() if pid == wanted and who in session.states), ""):
+            return redirect(_at(session, found))
+        refusal = f"Nobody has come with the number {wanted}."
     number_text, base = request.query_params.get("number", ""), str(request.base_url).rstrip("/")
     number = (
         int(number_text)
@@ -53,9 +60,18 @@ async def monitor(request: Request) -> Response:
     frame |= {
         "platform": f"{base}/join/{name}?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}",
         "test_link": base + session.link("test"),
+        "refusal": refusal,
     }
     title = f"Study: {session.study.title}"
-    return live(request, "monitor.html", title, partial(monitor_context, session), session.watchers[ALL], frame)
+    return live(
+        request,
+        "monitor.html",
+        title,
+        partial(monitor_context, session),
+        session.watchers[ALL],
+        frame,
+        422 if refusal else 200,
+    )
 
 
 def fault(name: str) -> str:
@@ -164,8 +180,14 @@ def participant_context(session: Session, who: str) -> dict[str, Any]:
         "events": [Event(*event) for event in store.events(session.study.name) if event[0] == who],
         "note": NOTE,
         "money": lambda amount: f"{amount:,.2f} {session.study.pay.currency}",
-        "told": lambda detail: ", ".join(f"{name} {value}" for name, value in detail.items()),
+        "told": _told,
     }
+
+
+def _told(detail: Mapping[str, Any]) -> str:
+    """The detail of an event in words, without its name."""
+    words = {name: "; ".join(value.values()) if name == "answers" else value for name, value in detail.items()}
+    return ", ".join(f"{name} {value}" for name, value in words.items() if name != "what")
 
 
 routes = routes_of("/monitor", monitor, "POST")

@@ -9,7 +9,7 @@ from agon.errors import AgonError
 from agon.games.html import items, text
 from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, ListField, RadioField, Thing, TickField
 from agon.games.pages import page_of
-from agon.games.sentences import join_words
+from agon.games.sentences import join_words, number
 from agon.plan import PERSON
 from agon.turns import schema
 from agon_hall import Refusal
@@ -33,6 +33,9 @@ ANYTHING = "anything"
 ALONE = "alone"
 """The key of the button that seats one person among scripts."""
 ASIDES = {"no": False, "yes, as models are asked": True}
+LANGUAGES = ("en", *names("language"))
+"""The languages of pages."""
+MILLION = 10**6
 HELPS = "What people are shown beyond what models are told"
 
 
@@ -88,6 +91,20 @@ def has_setting_openings(name: str) -> bool:
     """Whether a setting of the file contains the first words of some players."""
     settings = games_on_offer()[name]
     return any(map(has_openings, [_game(f"{name}/{setting}") for setting in settings] or [_game(name)]))
+
+
+@functools.cache
+def price_of(model: str) -> str:
+    """What a model costs, as HTML."""
+    read, written = (load("model", model).cost(*tokens) for tokens in ((MILLION, 0, 0), (0, 0, MILLION)))
+    told = "it costs nothing"
+    if read is None or written is None:
+        told = "its price is not known"
+    elif read or written:
+        told = (
+            f"{number(read)} USD for a million tokens that it reads, {number(written)} USD for a million that it writes"
+        )
+    return f"<strong>{text(model)}</strong>: {told}"
 
 
 def about(entrant: str) -> str:
@@ -160,6 +177,9 @@ def new_table(entries: Entered) -> list[Thing]:
         value=False,
         options=ASIDES,
     )
+    language = ListField(
+        key="language", label="Language of the players' pages", value="en", options={name: name for name in LANGUAGES}
+    )
     opening = RadioField(key="opening", label="Who speaks first", value=False, options=OPENINGS)
     aids = page_of(game).aids
     helps = TickField(
@@ -187,6 +207,7 @@ def new_table(entries: Entered) -> list[Thing]:
             "budget": budget,
             "aids": helps.chosen(entries),
             "asides": bool(asking.chosen(entries)),
+            "language": language.chosen(entries),
         }
         return [settings_of_table | ({"everybody": not opening.chosen(entries)} if has_setting_openings(name) else {})]
 
@@ -201,6 +222,7 @@ def new_table(entries: Entered) -> list[Thing]:
         *([twin] if twin_options else []),
         Group(tuple(seats), "bar"),
         items(about(agent) for agent in dict.fromkeys(entrants) if agent != PERSON),
+        items(price_of(model) for model in dict.fromkeys(entrant.partition("@")[2] for entrant in entrants) if model),
         f"<details><summary>What every agent does</summary>{items(map(about, agents))}</details>",
         *(first if has_setting_openings(name) else []),
         *([asking] if game.asides else []),
@@ -209,6 +231,7 @@ def new_table(entries: Entered) -> list[Thing]:
         ),
         *(money if any("@" in entrant for entrant in entrants) else []),
         *([helps] if aids else []),
+        *([language] if len(LANGUAGES) > 1 else []),
         Button("Make the table", make),
         *([Button("Try it alone now", alone, main=False, key=ALONE)] if able else []),
     ]

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from agon.agents.base import STOOD_IN
+from agon.agents.languages import say_in
 from agon.errors import AgonError
 from agon.games import Dice, Observation
 from agon.games.pages import page_of
@@ -49,12 +50,14 @@ class Consent(NamedTuple):
 
 
 @functools.cache
-def consent() -> Consent:
-    """The current text, src/agon_hall/consent.md. Its first line names the version."""
+def consent(language: str = "en") -> Consent:
+    """The current text, src/agon_hall/consent.md, in a language of conf/language. Its first line names the version."""
     first, _, words = Path(__file__).with_name("consent.md").read_text(encoding="utf-8").partition("\n")
     header = re.fullmatch(r"<!-- version: (\S+) -->", first)
     assert header, "consent.md must begin with its version"
-    return Consent(header[1], " ".join(words.split()))
+    english = " ".join(words.split())
+    told = say_in(language)(english)
+    return Consent(header[1] if told == english else f"{header[1]}-{language}", told)
 
 
 class Draft(NamedTuple):
@@ -149,7 +152,7 @@ class People(ABC):
     def __init__(self, row: TableRow, game: Any, store: Store) -> None:
         self.id, self.row, self.game, self.store = row.id, row, game, store
         self.status, self.why = row.status, row.why
-        self.terms = Terms(consent())
+        self.terms = Terms(consent(row.language), say_in(row.language))
         self.questions: dict[int, Question] = {}
         self.watchers: set[Callable[[], object]] = set()
         """Called whenever a page shows something new."""
@@ -175,8 +178,9 @@ class People(ABC):
         """Seats that have left for good."""
         self.going = asyncio.Event()
         """Set unless the host has paused the match."""
-        self.going.set()
-        self.message = ""
+        if not row.paused:
+            self.going.set()
+        self.message = row.message
         """What the host last wrote to the people at the table."""
         self.waits = False
         """Whether the match waits because the store cannot be written."""
@@ -356,16 +360,18 @@ class People(ABC):
     # --- what the host does
 
     def pause(self) -> None:
-        """Stops all clocks. Nobody can answer, and no script or model is asked, until `resume` or a restart."""
+        """Stops all clocks. Nobody can answer, and no script or model is asked, until `resume`. Raises Refusal."""
         if self.going.is_set():
+            write_or_refuse(self.store.set_pause, self.id, True)
             self.going.clear()
             for question in self.questions.values():
                 question.stop_clock()
             self._note_all("paused")
 
     def resume(self) -> None:
-        """Lets a paused match go on."""
+        """Lets a paused match go on. Raises Refusal."""
         if not self.going.is_set():
+            write_or_refuse(self.store.set_pause, self.id, False)
             self.going.set()
             for question in self.questions.values():
                 question.start_clock()
@@ -379,7 +385,8 @@ class People(ABC):
         self._note_all("extended", seconds=seconds)
 
     def tell(self, message: str) -> None:
-        """Shows a message to all people at the table, in the place of the one before. Empty: none."""
+        """Shows a message to all people at the table, in the place of the one before. Empty: none. Raises Refusal."""
+        write_or_refuse(self.store.set_message, self.id, message)
         self.message = message
         self._note_all("message", text=message)
 

@@ -72,6 +72,8 @@ class Lobby(Part, frozen=True):
 
     seconds: Seconds = 300.0
     """The longest wait. A person who is not matched by then is paid and goes."""
+    longer: Annotated[int, msgspec.Meta(ge=0, le=20)] = 0
+    """The number of times that a person may wait as long again instead."""
     pay: Amount = 0.0
     """The pay for waiting, beside the show-up fee."""
 

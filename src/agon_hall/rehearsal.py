@@ -103,8 +103,12 @@ def _losers(design: Study) -> list[str]:
 
 
 def _meetings(design: Study) -> list[str]:
-    """Notes about who meets whom in cells of several matches."""
+    """Notes about who meets whom in cells of several matches, and about a group that changes nothing."""
+    alone = [cell.name for cell in cells(design) if design.matches.group and not cell.group]
     return [
+        f"matches.group changes nothing in {name}: it is for several matches of people with each other"
+        for name in alone
+    ] + [
         f"{cell.name}: groups of {cell.group} people, {design.matches.number} matches: "
         + ("nobody meets anybody twice" if meets_once(design, cell) else "some people meet more than once")
         for cell in cells(design)

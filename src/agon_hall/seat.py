@@ -20,6 +20,7 @@ from agon_hall import Refusal, forms
 from agon_hall.access import table_of_link
 from agon_hall.people import NAME, Draft
 from agon_hall.rules import question_text, rules_text, title
+from agon_hall.store import Person
 from agon_hall.table import Table
 from agon_hall.web import Sent, by_script, live, read_form, redirect, routes_of, safe
 
@@ -53,7 +54,7 @@ def seat_context(table: Table, seat: int | None) -> dict[str, Any]:
         "awaited_players": terms.say("other players")
         if table.opens
         else join_players(table, table.seats_to_answer()) or terms.say("the table"),
-        "waits_since": round(1000 * max(table.stepped, table.answered.get(seat, 0.0))),
+        "waits_since": round(1000 * _waits_since(table, seat, person)),
         "refusal": "",
         "last": "" if view is None else _last(table, seat, view),
         "away_players": join_players(
@@ -67,17 +68,19 @@ def seat_context(table: Table, seat: int | None) -> dict[str, Any]:
         return context
     scene, page = scene_of(table, seat, view), page_of(view.rules)
     board = board_of(scene)
-    if table.status == "over" and seat is not None:
-        board["totals"] = ""  # the outcome has them
-    context["main_board"] = safe("".join(html for name, html in board.items() if name in page.needed))
-    context["more"] = safe("".join(html for name, html in board.items() if name not in page.needed))
+    over = table.status == "over" and seat is not None
+    if over:
+        board["totals"] = ""  # the outcome has them, and stands above the board
+    needed = {name: "" if over else html for name, html in board.items() if name in page.needed}
+    context["main_board"] = safe("".join(needed.values()))
+    context["more"] = safe("".join(html for name, html in board.items() if not needed.get(name)))
     words = page.rewording(table.game, table.row.aids)
     context["rules"] = safe(rules_text(view, table.game, table.start, words=words, language=terms.say.language))
     if seat is None or person is None:
         return context
     if table.opens:
         context["has_opening"] = _has_opening(table, seat, view)
-    if table.status == "over":
+    if over:
         others = _others(table, seat) if terms.reveals else ""
         context["outcome"] = safe(page.closing(scene, table.game, table.state) + others)
         context["can_repeat"] = not next_page and not table.models
@@ -88,6 +91,13 @@ def seat_context(table: Table, seat: int | None) -> dict[str, Any]:
         context["question_form"] = safe(question_text(view, terms.say.language, terms.say) + form)
     context["more"] += safe(forms.draw(partial(page.ask, scene), drafts["look"].entries, "look", say=terms.say))
     return context
+
+
+def _waits_since(table: Table, seat: int | None, person: Person | None) -> float:
+    """The time since which a person waits (seconds since 1970): for others to sit down, or for a step of the match."""
+    if table.state is None and person is not None:
+        return person.since
+    return max(table.stepped, table.answered.get(seat, 0.0))
 
 
 def scene_of(table: Table, seat: int | None, view: Observation) -> Scene:

@@ -247,7 +247,7 @@ class Session:
                     self.do(who, "answered", page=own_page(self.study, state).name, late=True)
         self._match_waiting(now)
         for who, state in list(self.states.items()):
-            if state.stage == "lobby" and not state.group and now - state.since > self.study.lobby.seconds:
+            if state.stage == "lobby" and not state.group and (self.seconds_left(who) or 0.0) < 0:
                 with suppress(Refusal):
                     self.do(who, "unmatched")
 
@@ -255,7 +255,7 @@ class Session:
         """The seconds after which the page of a participant goes on by itself; None if it does not."""
         state = self.states[who]
         if state.stage == "lobby" and not state.group:
-            return self.study.lobby.seconds - (self.clock() - state.since)
+            return (1 + state.longer) * self.study.lobby.seconds - (self.clock() - state.since)
         if state.stage == "page" and state.to_play and state.member is not None:
             return self.study.matches.seconds - (self.clock() - state.since)
         return None

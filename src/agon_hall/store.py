@@ -22,7 +22,8 @@ create table if not exists tables (
     id text primary key, match text unique not null, game text not null, entrants text not null, seconds real,
     budget text not null, spent text not null default '{}', status text not null default 'waiting',
     why text not null default '', made real not null, aids text,
-    everybody integer not null default 0, asides integer not null default 1
+    everybody integer not null default 0, asides integer not null default 1, language text not null default 'en',
+    paused integer not null default 0, message text not null default ''
 );
 create table if not exists people (
     place text not null references tables, seat integer not null, name text not null, consent text not null,
@@ -49,6 +50,9 @@ NEW_COLUMNS = {
     "aids": "text",
     "everybody": "integer not null default 0",
     "asides": "integer not null default 1",
+    "language": "text not null default 'en'",
+    "paused": "integer not null default 0",
+    "message": "text not null default ''",
 }
 """Columns of tables that files of earlier versions lack -> their kind."""
 
@@ -79,12 +83,20 @@ class TableRow(NamedTuple):
     """Whether all players speak for themselves, even if the setting has openings for some of them."""
     asides: bool = True
     """Whether people and models are asked the questions of the game that change nothing, such as interviews."""
+    language: str = "en"
+    """The language of its pages, a file of conf/language; a study's table has that of the study."""
+    paused: bool = False
+    """Whether the host has paused the match."""
+    message: str = ""
+    """What the host last wrote to the people at the table."""
     made: float = 0.0
     """The time at which it was opened (seconds since 1970)."""
 
 
 AS_JSON = ("entrants", "budget", "spent", "aids")
 """Columns of tables that hold JSON."""
+AS_BOOL = ("everybody", "asides", "paused")
+"""Columns of tables that hold 0 or 1."""
 
 
 class Person(NamedTuple):
@@ -95,6 +107,8 @@ class Person(NamedTuple):
     consent: str
     """The version of the consent."""
     away: bool
+    since: float
+    """The time at which the person sat down (seconds since 1970)."""
 
 
 class StoredAnswer(NamedTuple):
@@ -206,15 +220,12 @@ class Store:
         return next(iter(self._tables("where id = ?", id_)), None)
 
     def _tables(self, which: str, *values: str) -> list[TableRow]:
-        rows = self._read(f"select {', '.join(TableRow._fields)} from tables {which}", *values)
+        known = {name for (name,) in self._read("select name from pragma_table_info('tables')")}
+        fields = [name for name in TableRow._fields if name in known]  # a file of an earlier version lacks some
+        rows = self._read(f"select {', '.join(fields)} from tables {which}", *values)
         try:
-            tables = [dict(zip(TableRow._fields, row, strict=True)) for row in rows]
-            for row in tables:
-                row |= {name: row[name] and json.loads(row[name]) for name in AS_JSON}
-                row |= {name: bool(row[name]) for name in ("everybody", "asides")}
-                row["entrants"] = tuple(row["entrants"])
-                row["aids"] = None if row["aids"] is None else tuple(row["aids"])
-            return [TableRow(**row) for row in tables]
+            tables = [TableRow(**dict(zip(fields, row, strict=True))) for row in rows]
+            return [row._replace(**_values_of(row)) for row in tables]
         except ValueError as error:
             raise AgonError(f"{display_path(self._path)} cannot be read: {error}") from None
 
@@ -225,6 +236,14 @@ class Store:
     def set_spending(self, table: str, spent: dict[str, float]) -> None:
         """Stores the cost of a table's models so far."""
         self._write(("update tables set spent = ? where id = ?", [(json.dumps(spent), table)]))
+
+    def set_pause(self, table: str, paused: bool) -> None:
+        """Stores that the host pauses the match of a table, or lets it go on."""
+        self._write(("update tables set paused = ? where id = ?", [(paused, table)]))
+
+    def set_message(self, table: str, message: str) -> None:
+        """Stores what the host writes to the people at a table."""
+        self._write(("update tables set message = ? where id = ?", [(message, table)]))
 
     def allow(self, table: str, budget: dict[str, float | None]) -> None:
         """Stores another budget for a table."""
@@ -241,8 +260,8 @@ class Store:
 
     def people(self, table: str) -> dict[int, Person]:
         """The people of a table by seat."""
-        rows = self._read("select seat, name, consent, away from people where place = ? order by seat", table)
-        return {seat: Person(name, consent, bool(away)) for seat, name, consent, away in rows}
+        rows = self._read("select seat, name, consent, away, since from people where place = ? order by seat", table)
+        return {seat: Person(name, consent, bool(away), since) for seat, name, consent, away, since in rows}
 
     def keep(self, table: str, seat: int, answers: Sequence[StoredAnswer]) -> None:
         """Stores answers of a seat, all or none.
@@ -342,7 +361,7 @@ class Store:
         """Erases all answers at a table, whose match then counts as given up."""
         self._write(
             ("delete from answers where place = ?", [(table,)]),
-            ("update tables set status = 'closed', why = 'erased' where id = ?", [(table,)]),
+            ("update tables set status = 'closed', why = 'erased', message = '' where id = ?", [(table,)]),
         )
 
     def compact(self) -> None:
@@ -371,6 +390,14 @@ class Store:
     def studies(self) -> list[str]:
         """The studies in which something has happened."""
         return [name for (name,) in self._read("select distinct study from events order by study")]
+
+
+def _values_of(row: TableRow) -> dict[str, Any]:
+    """The columns of a table whose values SQLite has as text or as a number. Raises ValueError."""
+    columns = row._asdict()
+    values = {name: columns[name] and json.loads(columns[name]) for name in AS_JSON}
+    values |= {name: values[name] and tuple(values[name]) for name in ("entrants", "aids")}
+    return values | {name: bool(columns[name]) for name in AS_BOOL}
 
 
 def _why(error: Exception) -> str:

@@ -93,6 +93,8 @@ class State(msgspec.Struct, frozen=True):
     """The time of the consent (seconds since 1970)."""
     waited: float = 0.0
     """Seconds in the lobby before this stage."""
+    longer: int = 0
+    """How often they have chosen to wait as long again, at this stage."""
     by_hand: float | None = None
     """What the host pays beside the computed pay; None if they have not said."""
     reason: str = ""
@@ -149,7 +151,7 @@ def next_state(study: Study, state: State, event: Event) -> State:
 
     def to(stage: Stage, **more: Any) -> State:
         if state.stage == "lobby":
-            more["waited"] = state.waited + event.at - state.since
+            more |= {"waited": state.waited + event.at - state.since, "longer": 0}
         return msgspec.structs.replace(state, stage=stage, since=event.at, **more)
 
     def go_on(state: State) -> State:
@@ -193,6 +195,8 @@ def next_state(study: Study, state: State, event: Event) -> State:
             return to(
                 "match", **where, group=state.group or detail["match"], earlier=state.results, points=None, page=0
             )
+        case "lobby", "stayed" if state.longer < study.lobby.longer and not state.group:
+            return msgspec.structs.replace(state, longer=state.longer + 1)
         case "lobby", "unmatched":
             return to("out", why="unmatched")
         case "match", "finished":

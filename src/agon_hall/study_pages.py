@@ -208,7 +208,8 @@ async def page(request: Request) -> Response:
         return {
             **{"has_moved": has_moved, "waits": now.stage == "lobby" and not leaving},
             "seconds_left": None if seconds_left is None else round(max(0.0, seconds_left)),
-            **{"page_link": session.at(who), "say": session.say},
+            **{"page_link": session.at(who), "say": session.say, "longer": now.longer},
+            "more_seconds": session.study.lobby.seconds if now.longer < session.study.lobby.longer else None,
         }
 
     presence = partial(session.mark_presence, who)
@@ -227,6 +228,10 @@ def submit(session: Session, who: str, sent: Mapping[str, str]) -> Mapping[int, 
         now = session.do(who, plain[do])
         if now.stage == "quiz" and not questions(session, now):  # all questions are about other games
             session.do(who, "answered", answers={}, right=True)
+        return {}
+    if do == "stay":
+        if sent.get("longer") == str(state.longer):  # pressed twice, it is one time
+            session.do(who, "stayed")
         return {}
     again = sent.get("place", state.place) != state.place  # a quiz that is sent twice, as by a reload, is one try
     if do not in ("quiz", "page", "survey") or do != state.stage or again:

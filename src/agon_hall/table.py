@@ -276,7 +276,8 @@ class _SeatPlayer:
 
     async def _answer_by_agent(self, number: int, stored: StoredAnswer | None, view: Observation, dice: Dice) -> Reply:
         """Asks the script or model, and stores its answer. Raises AgonError for one that takes too long."""
-        await self.table.going.wait()
+        if stored is None:
+            await self.table.going.wait()
         self.table.thinking.add(self.seat)
         try:
             reply = (

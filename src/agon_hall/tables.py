@@ -11,7 +11,7 @@ from agon.errors import AgonError
 from agon.games.pages import check_aids
 from agon_hall import Refusal
 from agon_hall.keys import Keys
-from agon_hall.new_table import another_setting
+from agon_hall.new_table import LANGUAGES, another_setting
 from agon_hall.people import Consent, consent
 from agon_hall.rules import require_rules
 from agon_hall.seating import Seating, seating
@@ -69,26 +69,30 @@ class Hall:
         aids: Sequence[str] | None = None,
         everybody: bool = False,
         asides: bool = True,
+        language: str = "en",
         words: Consent | None = None,
     ) -> Table:
         """Opens a new table.
 
         `seconds` is the time for an answer, and `match` the match's id (None for a random one). `aids` are shown to
         people (None for all). With `everybody` no first words come from the setting. Without `asides` nobody is asked
-        questions that change nothing. `words` is the consent, if it is not the current text. Raises AgonError if the
-        players cannot play the game, and Refusal for limits that are not possible.
+        questions that change nothing. `language` is that of the pages. `words` is the consent, if it is not the current
+        text. Raises AgonError if the players cannot play the game, and Refusal for limits or a language that are not
+        possible.
         """
         if seconds is not None and not 5 <= seconds <= 86400:
             raise Refusal("The time for an answer must be 5 to 86,400 seconds.")
+        if language not in LANGUAGES:
+            raise Refusal(f"There is no language {language}: conf/language has {', '.join(LANGUAGES[1:])}.")
         limits = parse_budget(budget or {})
         aids_shown = None if aids is None else tuple(aids)
         row = TableRow(secrets.token_hex(6), match or secrets.token_hex(8), game, tuple(entrants), seconds, limits, {})
-        row = row._replace(aids=aids_shown, everybody=everybody, asides=asides, made=time())
+        row = row._replace(aids=aids_shown, everybody=everybody, asides=asides, language=language, made=time())
         players = self._seating(row)
         check_aids(players.game, aids or ())
         for name, model in players.models.items():
             require_budget(name, model, limits)
-        words = words or consent()
+        words = words or consent(language)
         self.store.add(row, words.version, words.words)
         table = self._add(row, players)
         table.go_on()
@@ -120,6 +124,7 @@ class Hall:
             row.aids,
             everybody=row.everybody,
             asides=row.asides,
+            language=row.language,
         )
 
     def _forget(self) -> None:

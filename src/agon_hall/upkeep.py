@@ -13,6 +13,8 @@ from agon_hall.protocol import study
 from agon_hall.store import TABLES, Store
 from agon_hall.study import FORGOTTEN, Event, State, fold_events
 
+LIVE = ("waiting", "playing", "stopped")
+"""The statuses of tables whose matches are not over."""
 COUNTED = ("tables", "answers")
 """What the summary of a backup counts."""
 LEFT_OUT = shutil.ignore_patterns(f"{TABLES}*", "*.lock", "locks")
@@ -54,8 +56,9 @@ def forget(folder: Path, name: str, number: str, whole_match: bool, ask: Callabl
 
     A tombstone stays: the hashed name, cell, match and stage, so that places, quotas and the rows of others stay
     right. Moves in the match belong to the other players' match and stay too, unless `whole_match` erases it with
-    everybody's rows. `ask` is asked before anything is erased. Raises AgonError while a server uses the folder, for a
-    number that nobody has, and during a match.
+    everybody's rows; with several matches that is each of theirs. Who has not come to an end is out of the study.
+    `ask` is asked before anything is erased. Raises AgonError while a server uses the folder, for a number that nobody
+    has, and if a match is not over.
     """
     Store(folder, read_only=True).close()
     design, store = study(name), Store(folder)
@@ -65,15 +68,19 @@ def forget(folder: Path, name: str, number: str, whole_match: bool, ask: Callabl
             raise AgonError(
                 f"study {name} has no participant {number!r}: people-{name}.csv in the hall's folder has all"
             )
-        states = fold_events(design, [Event(*event) for event in store.events(name)])
-        playing = {who for who in found if states.get(who, State()).stage == "match"}
-        if playing:
+        states = dict.fromkeys(found, State()) | fold_events(design, [Event(*event) for event in store.events(name)])
+        if any(states[who].stage == "match" for who in found):
             raise AgonError(f"{number} is in a match: start the server, and end the match first")
-        tables = [row for who in found if (row := store.table(states[who].table)) is not None] if whole_match else []
+        ids = [table for who in found for _, table, _ in states[who].tables] if whole_match else []
+        tables = [row for table in ids if (row := store.table(table)) is not None]
+        if any(row.status in LIVE for row in tables):
+            raise AgonError(f"a match of {number} is not over: start the server, and wait for its end")
         also = f", and {count(len(tables), 'match')} with everybody's rows" if tables else ""
         if not ask(f"All that study {name} keeps of {number} is erased{also}. It cannot be undone."):
             return "nothing is erased"
         for who in found:
+            if states[who].stage not in ("out", "debrief"):
+                store.add_events(name, [(who, time(), "withdrew", {})])
             store.forget(name, who, time(), FORGOTTEN)
         for row in tables:
             store.erase_answers(row.id)

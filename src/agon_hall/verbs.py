@@ -9,21 +9,23 @@ from agon.cli.places import outside_data, turns_file
 from agon.errors import AgonError, count
 from agon.paths import ROOT, display_path, in_project, write_file
 
-folder = click.option("--folder", default=".agon/hall", metavar="FOLDER", help="Where the hall keeps what it keeps.")
+folder = click.option("--folder", default=".agon/hall", metavar="FOLDER", help="The hall's folder.")
 
 
 @click.command()
 @click.option("--address", default="127.0.0.1", help="Another address needs AGON_PASSWORD in the environment.")
-@click.option("--port", type=click.IntRange(1, 65535), default=8642, help="Where it listens.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8642, help="The port of the server.")
 @click.option("--origin", "origins", multiple=True, metavar="HOST[:PORT]", help="A name by which browsers reach it.")
 @click.option("--proxy", is_flag=True, help="A proxy sets X-Forwarded-For and X-Forwarded-Proto.")
 @folder
 @click.option("--sampling", default="as_done", metavar="NAME", help="A file in conf/sampling, for models at tables.")
-@click.option("--days", type=click.FloatRange(0, 3650, min_open=True), default=30, help="How long links hold.")
+@click.option(
+    "--days", type=click.FloatRange(0, 3650, min_open=True), default=30, help="Days for which links are valid."
+)
 def serve(
     address: str, port: int, origins: tuple[str, ...], proxy: bool, folder: str, sampling: str, days: float
 ) -> None:
-    """People play, watch and annotate in a browser."""
+    """Lets people play, watch and annotate in a browser."""
     from agon_hall.server import serve as run_server
 
     run_server(in_project(folder), address, port, origins, proxy, sampling, click.echo, days)
@@ -35,11 +37,11 @@ def serve(
 @click.option("--out", metavar="FILE", help="The file to write, in the place of transcripts/people.parquet.")
 @options.force
 def collect(study: str, folder: str, out: str | None, force: bool) -> None:
-    """Gathers what people have played into one transcript.
+    """Gathers people's matches into one transcript.
 
-    Without a STUDY the finished matches of `serve` are written to transcripts/people.parquet. A STUDY is gathered
-    into transcripts/studies/STUDY: participants, pages, events and turns, and the turns once more in wide tables for
-    spreadsheets. Who is paid what stays in the hall's folder.
+    Without STUDY, the finished matches of `serve` are written to transcripts/people.parquet. With STUDY,
+    transcripts/studies/STUDY gets participants, pages, events and turns, and also wide tables for spreadsheets.
+    Payments stay in the hall's folder.
     """
     from agon.plan import PERSON
     from agon.play import merge_turns
@@ -78,10 +80,10 @@ def collect(study: str, folder: str, out: str | None, force: bool) -> None:
 @click.command()
 @click.argument("study")
 def rehearse(study: str) -> None:
-    """Tries a study out before people are invited.
+    """Tries out a study before people are invited.
 
-    STUDY is a file in conf/study. Keys, budgets and the bill are checked. Scripts walk through every page as
-    participants do, and leave transcripts/rehearsed/STUDY. It costs nothing: a script sits wherever a model does.
+    STUDY is a file in conf/study. The command checks keys, budgets and the bill. Scripts walk through every page as participants
+    do, and write transcripts/rehearsed/STUDY. It costs nothing, because scripts also play in place of models.
     """
     from agon_hall.rehearsal import rehearse as run_rehearsal
 
@@ -92,10 +94,10 @@ def rehearse(study: str) -> None:
 @click.argument("to", metavar="FOLDER")
 @folder
 def backup(to: str, folder: str) -> None:
-    """Copies all that the hall keeps, also while it runs.
+    """Copies the hall's data, even while it runs.
 
-    The copy in FOLDER is a hall's folder as it was at one moment. To restore it, move the broken folder away and copy
-    back: agon backup .agon/hall --folder COPY. It has keys and who is who: keep it as safe as the hall.
+    FOLDER gets a copy of the hall's folder at one moment. To restore it, move the broken folder away and copy back:
+    agon backup .agon/hall --folder COPY. The copy has keys and says who is who: keep it as safe as the hall.
     """
     from agon_hall.upkeep import back_up
 
@@ -106,13 +108,13 @@ def backup(to: str, folder: str) -> None:
 @click.argument("study")
 @click.argument("participant")
 @folder
-@click.option("--match", "whole_match", is_flag=True, help="Their match too, with the rows of everybody in it.")
+@click.option("--match", "whole_match", is_flag=True, help="Erase their matches too, with the rows of all players.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def forget(study: str, participant: str, folder: str, whole_match: bool, yes: bool) -> None:
-    """Erases what a study keeps of a participant.
+    """Erases a participant's data from a study.
 
-    PARTICIPANT is the number by which they came, such as their Prolific id. End the server first. A tombstone stays:
-    hashed name, cell, match and stage. Their moves stay with the match of the others, unless --match erases it.
+    PARTICIPANT is the number with which they came, such as their Prolific id. Stop the server first. A tombstone stays:
+    hashed name, cell, match and stage. Their moves stay in the matches of the others, unless --match erases these.
     """
     from agon_hall.upkeep import forget as erase
 
@@ -128,8 +130,8 @@ def forget(study: str, participant: str, folder: str, whole_match: bool, yes: bo
 def seat_models(study: str, force: bool) -> None:
     """Writes the experiment in which models play a study.
 
-    conf/experiment/STUDY.yaml has the cells of the study, with its `models` in the places of people. `record` and
-    `play` take it as any other experiment. Chance falls as it does for people.
+    conf/experiment/STUDY.yaml gets the cells of the study, with its `models` in the places of people. `record` and
+    `play` run it like any other experiment. Chance events are the same as for people.
     """
     from omegaconf import OmegaConf
 

@@ -47,10 +47,10 @@ PAPERS = {
 def reproduce(paper: str, words: Sequence[str]) -> int:
     """Makes a paper's tables and figures for another model.
 
-    agon reproduce PAPER model=NAME plays the recordings of the paper's experiment for this model, and asks nobody. Its
-    pages come to runs/PAPER-NAME/reports/, or PAPER-NAME-SET with prompts=SET, which names another prompt set than the
-    experiment does. turns_path=FILE takes turns that are there. Scores that nobody has recorded are left out, and a line
-    says so. All other settings are those of `agon play`, as partial=true.
+    agon reproduce PAPER model=NAME plays the recordings of the paper's experiment for this model, and asks no model.
+    The pages go to runs/PAPER-NAME/reports/. prompts=SET chooses another prompt set, and adds -SET to the name.
+    turns_path=FILE reads turns that exist. Scores that nobody has recorded are left out, and a line says so. All other
+    settings are those of `agon play`, such as partial=true.
     """
     page = PAPERS[paper]
     settings = dict(_split(word) for word in words)
@@ -58,7 +58,7 @@ def reproduce(paper: str, words: Sequence[str]) -> int:
     model, prompts = settings.pop("model", ""), settings.pop("prompts", "")
     first = next(iter(page.experiments))
     if not model and first not in paths:
-        raise AgonError(f"whose {paper}? say model=NAME, a file in conf/model, or {first}=FILE")
+        raise AgonError(f"{paper} needs a model: add model=NAME, a file in conf/model, or {first}=FILE")
     if fixed := [name for name in ("experiment", "out") if name in settings]:
         raise AgonError(
             f"{fixed[0]} cannot be set: `agon reproduce` takes the paper's experiment and names its own files"

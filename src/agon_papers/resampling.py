@@ -144,7 +144,7 @@ class Replicates:
         return cls(estimate, parts, needed, np.concatenate(sizes) if sizes else None)
 
     def support(self, recorded: Test, cells: Sequence[int]) -> tuple[int, int]:
-        """How many resamples say of the test what the records say, and how many parts could have said it.
+        """The number of resamples that agree with the records about a test, and the number of parts that could have decided it.
 
         At least m of n rows: the resamples of the row that comes m-th, so that n - m + 1 rows had the chance to be that one. If the
         records say otherwise, n - m + 1 rows must fail, and m rows had the chance. `cells`: the number of units of each cell. For a
@@ -162,7 +162,8 @@ class Replicates:
         return len(self.parts) - int(hits[n - m]), m
 
     def counted(self, recorded: Test, cells: Sequence[int]) -> NDArray[np.float64]:
-        """By what share of the rows each resample is above the bound, which lies HALF a row below the number that is needed.
+        """The distance of each resample above the bound, as a share of the rows. The bound is HALF a row below the
+        number that is needed.
 
         The shares are shifted: their mean is the share in the records. Their deviations are stretched (`stretch_factor`).
         """

@@ -21,7 +21,8 @@ MAGIC = "data/settings/magic"
 def ingest(settings: Settings) -> int:
     """Reads recorded games of a paper into turns.
 
-    source=S path=P is written to transcripts/S.parquet, or to out=FILE. Exit code 3: files that could not be read are listed.
+    source=S path=P is written to transcripts/S.parquet, or to out=FILE. Exit code 3: some files could not be read, and
+    are listed.
     """
     from agon.conf import expand_settings, games, settings_of
     from agon.games.tables import games_table
@@ -55,7 +56,7 @@ INGEST = Job(ingest)
 @click.option("--topics", metavar="FILE", default=f"{MAGIC}/topics.json", help="Words and clues.")
 @click.option("--keep", type=options.AT_LEAST_1, default=20, help="Settings kept of a game of clues.")
 @click.option("--matches", type=options.AT_LEAST_1, default=25, help="Simulated per candidate and role.")
-@click.option("--seed", type=options.AT_LEAST_1, default=20231115, help="Of the candidates.")
+@click.option("--seed", type=options.AT_LEAST_1, default=20231115, help="The seed of the candidates.")
 @click.option("--prefix", help="Of the files' names, which tells the games from shipped ones.")
 @options.force
 def make_settings(
@@ -70,8 +71,8 @@ def make_settings(
 ) -> None:
     """Makes settings for MAgIC's games.
 
-    Of many candidates for the games of clues all are simulated and the most even are kept. Without anything it makes the
-    shipped ones again, byte for byte.
+    For the games with clues it simulates many candidates, and keeps the most even ones. Without options it makes the
+    shipped settings again, byte for byte.
     """
     from agon_papers.magic.settings import CANDIDATES, OF_CLUES, most_even
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 RULESETS = "data/rulesets"
 AT_LEAST_0 = click.IntRange(min=0)
-name_option = click.option("--name", required=True, help="What the new one is called.")
+name_option = click.option("--name", required=True, help="The name of the new ruleset.")
 seed_option = click.option("--seed", type=AT_LEAST_0, default=1, help="The same seed makes the same file.")
 folder_option = click.option("--folder", default=RULESETS, help="Where files go: FOLDER/NAME.json.")
 Change = Literal["permute", "unheard", "rewire", "joint"]
@@ -34,7 +34,7 @@ OF_MINECRAFT: dict[str, Change] = {
 
 
 @click.command()
-@click.option("--folder", required=True, help="Where they go: FOLDER/01.json, ...")
+@click.option("--folder", required=True, help="Writes FOLDER/01.json, ...")
 @click.option("--ruleset", required=True, help="A file of data/rulesets.")
 @click.option("--players", default=2, help="2 or more.")
 @click.option("--count", type=options.AT_LEAST_1, default=1, help="How many problems.")
@@ -45,7 +45,7 @@ OF_MINECRAFT: dict[str, Change] = {
     help="The shortest chain of every target, from all hands.",
 )
 @click.option("--trades", default=1, help="The fewest after which all can craft at once.")
-@click.option("--seed", default=1, help="Of the candidates.")
+@click.option("--seed", default=1, help="The seed of the candidates.")
 @options.force
 def make_problems(
     folder: str,
@@ -59,7 +59,7 @@ def make_problems(
 ) -> None:
     """Makes certified problems for any ruleset.
 
-    docs/how-to/add-a-problem.md says what a certificate says.
+    docs/how-to/add-a-problem.md explains the certificates.
     """
     from agon_problems.problems import Wish
 
@@ -86,9 +86,9 @@ def remake_problems(sets: str | None, force: bool) -> None:
 @click.command()
 @click.argument("files", nargs=-1, required=True)
 def certify_problems(files: Sequence[str]) -> None:
-    """Certifies problems, and says what is wrong with them.
+    """Proves that problems can be solved, or lists errors.
 
-    The certificate is written into the file.
+    The certificate, with the proof, is written into the file.
     """
     from agon.games.tradecraft.settings import problem
     from agon_problems.problems import with_certificate
@@ -142,7 +142,7 @@ def invent_ruleset(
 @folder_option
 @options.force
 def change_ruleset(of: str, name: str, by: Change, seed: int, folder: str, force: bool) -> None:
-    """Makes a ruleset of another: new names, recipes or both."""
+    """Makes a ruleset from another: new names or recipes."""
     with _refusals():
         _write(folder, name, _change(_read(_path(of)), by, seed), force)
 
@@ -152,7 +152,7 @@ def change_ruleset(of: str, name: str, by: Change, seed: int, folder: str, force
 @folder_option
 @options.force
 def take_rulesets(facts: Sequence[str], folder: str, force: bool) -> None:
-    """Takes files of facts over as rulesets.
+    """Makes rulesets from files of facts.
 
     Duplicate recipes are left out.
     """
@@ -173,7 +173,7 @@ def take_rulesets(facts: Sequence[str], folder: str, force: bool) -> None:
 def remake_rulesets(folder: str, force: bool) -> None:
     """Makes the shipped rulesets again.
 
-    They are an invented one, and three made of minecraft.
+    There are an invented ruleset, and three that are made from minecraft.
     """
     from agon_problems.invented import Size, invented
 
@@ -186,10 +186,10 @@ def remake_rulesets(folder: str, force: bool) -> None:
 @click.command()
 @click.argument("rulesets", nargs=-1, required=True)
 def check_rulesets(rulesets: Sequence[str]) -> int:
-    """Names everything that is wrong with rulesets.
+    """Lists all errors in rulesets.
 
-    A ruleset is given by its name or the path of its file. Wrong are dangling and unreachable items, impossible and
-    duplicate recipes, stations that are not there, and cycles that make matter from nothing. Exit code 3: there are some.
+    RULESETS are names or paths of files. Errors are items that do not exist or cannot be made, impossible and duplicate
+    recipes, missing stations, and cycles that make matter from nothing. Exit code 3: there are errors.
     """
     from agon.games.tradecraft.rulesets import build_ruleset
     from agon_problems.faults import faults

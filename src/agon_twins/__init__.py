@@ -1,1 +1,1 @@
-"""Twins of games: the same game in other clothes, the proof that it is one, and what players do in it."""
+"""Twins of games: the same game in other words, its certificate, and measures of how players react."""

@@ -150,11 +150,11 @@ def _near(game: Game[Any], other: Game[Any], map: Isomorphism, known: bool) -> C
     views = [game.observe(state, seat) for seat in game.to_move(state)]
     near_views = [other.observe(near_state, seat) for seat in other.to_move(near_state)]
     texts, near_texts = ({observation_text(view) for view in side} for side in (views, near_views))
-    asked = {map.seat(view.seat): map.space(view.legal, view.phase).as_json() for view in views}
-    near_asked = {view.seat: view.legal.as_json() for view in near_views}
+    questions = {map.seat(view.seat): map.space(view.legal, view.phase).as_json() for view in views}
+    near_questions = {view.seat: view.legal.as_json() for view in near_views}
     fault = ""
-    if asked != near_asked:
-        fault = f"at the start: what the seats may do is {short(near_asked)} there, not {short(asked)}"
+    if questions != near_questions:
+        fault = f"at the start: what the seats may do is {short(near_questions)} there, not {short(questions)}"
     elif not known and texts == near_texts:
         fault = SILENT
     given = ("the new words of the rules tell what has changed",) if not known else ()

@@ -32,7 +32,7 @@ class Check(NamedTuple):
     """The result of checking a claim."""
 
     counterexample: str
-    """Where the two differ, and in what, in one line; empty where they do not."""
+    """The first difference in one line: its place and kind. Empty if there is none."""
     states: int
     """Number of pairs of states that were compared."""
     plays: int

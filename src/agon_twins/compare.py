@@ -1,7 +1,7 @@
-"""Compares a game with what is said to be its twin: as told, as paid and as noted, state by state, with the same actions.
+"""Compares a game with its claimed twin, state by state, with the same actions: texts, payoffs and notes.
 
-In every state, what each seat and the public sees and reads, what each may do, what it is paid, and what is noted of it must be what
-the map says. `check` visits all states of a small game. In a larger one it walks where players walk (agon_twins.walks).
+In every state the map must give the twin's observations, texts, legal actions, payoffs and notes, for each seat and for
+the public. `check` visits all states of a small game. In a larger one it walks where players walk (agon_twins.walks).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -35,34 +35,34 @@ def language_fault(game: Game[Any], language: str) -> str:
     players, scripts and solvers.
     Raises AgonError for a language without a prompt set, and for a game whose family does not have this set.
     """
-    told = language_of(language)
-    if told is None:
+    other_language = language_of(language)
+    if other_language is None:
         raise AgonError(
             f"there is no conf/language/{language}.yaml with games: write there the prompt set and its words"
         )
-    seen = set[tuple[str, str]]()
+    visited = set[tuple[str, str]]()
     for number in deals(game).seeds[:FEW]:
         for view, since, first in _questions(game, number):
-            other_texts = texts(view, since, first, told.prompts)
+            other_texts = texts(view, since, first, other_language.prompts)
             for (what, text), (_, other) in zip(texts(view, since, first), other_texts, strict=True):
-                if (text, other) not in seen:
-                    fault = text_fault(text, other, names_of(view), told.words) or _untranslated(text, other)
+                if (text, other) not in visited:
+                    fault = text_fault(text, other, names_of(view), other_language.words) or _untranslated(text, other)
                     if fault:
                         return f"{what} of seat {view.seat} in round {view.round}: {fault}"
-                seen.add((text, other))
+                visited.add((text, other))
     return ""
 
 
 def _questions(game: Game[Any], number: int) -> Iterator[tuple[Observation, int, bool]]:
     """Every question in a deal, the number of events told before, and whether it is the first of its seat and phase."""
-    asked = set[tuple[int, str]]()
+    questions = set[tuple[int, str]]()
     for history in walks(game, number):
         state, before = game.start(deal(number)), dict[int, int]()
         for actions in chain(history, [None]):
             for seat in game.to_move(state):
                 view = game.observe(state, seat)
-                yield view, before.get(seat, 0), (seat, view.phase) not in asked
-                asked.add((seat, view.phase))
+                yield view, before.get(seat, 0), (seat, view.phase) not in questions
+                questions.add((seat, view.phase))
                 before[seat] = len(view.past)
             if actions is not None:
                 state, _ = game.step(state, actions)
@@ -77,7 +77,7 @@ def names_of(view: Observation) -> set[str]:
     settings = [value for key, value in rules.items() if isinstance(value, tuple) and key != "quoted"]
     phases = rules.get("quoted", ())
     events = [
-        _told(event.value) if isinstance(event, Event) else event
+        _texts_in(event.value) if isinstance(event, Event) else event
         for event in view.past
         if getattr(event, "phase", "") not in phases
     ]
@@ -87,12 +87,12 @@ def names_of(view: Observation) -> set[str]:
     return {name for name in strings([events, options, view.role, settings]) if name}
 
 
-def _told(value: Any) -> Any:
+def _texts_in(value: Any) -> Any:
     """The parts of a fact that a text tells as they are: amounts with items (`2 stick`), names outside records."""
     if isinstance(value, Mapping):
         amounts = [f"{part} {name}" for name, part in value.items() if isinstance(part, int)]
-        return [*amounts, *[_told(part) for part in value.values() if not isinstance(part, str)]]
-    return [*map(_told, value)] if isinstance(value, list | tuple) else value
+        return [*amounts, *[_texts_in(part) for part in value.values() if not isinstance(part, str)]]
+    return [*map(_texts_in, value)] if isinstance(value, list | tuple) else value
 
 
 def text_fault(text: str, other: str, names: Collection[str], words: Mapping[str, str]) -> str:
@@ -118,8 +118,8 @@ def _form(line: str) -> str:
 
 
 def _untranslated(text: str, other: str) -> str:
-    """The first line of prose that both texts have; empty if there is none."""
-    both = {*text.splitlines()} & {*other.splitlines()}
+    """The first line of prose that both texts have; empty if there is none. The form of an answer stays as it is."""
+    both = {line for line in {*text.splitlines()} & {*other.splitlines()} if not line.startswith("[move]")}
     return next(
         (f"{line!r} is not translated" for line in sorted(both) if len(PROSE.findall(re.sub(FACT, "", line))) > 2), ""
     )

@@ -239,7 +239,8 @@ def distance(one: Numbers, other: Numbers) -> Numbers:
 
 
 def sensitivity(one: Numbers, other: Numbers, before: Numbers, after: Numbers) -> Numbers:
-    """How much nearer to the solution `after` a player is in `other` than in `one`, as a part of the way; the mean over situations.
+    """How far a player moves from `one` to `other` towards the solution `after`: 0 is not at all, 1 is all the way; the
+    mean over situations.
 
     The way starts at the solution `before`, or at the player's behaviour in `one`, whichever is farther from `after`.
     """

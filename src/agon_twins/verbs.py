@@ -14,7 +14,8 @@ from agon.paths import display_path
 def certify_twins(out: str, turns: tuple[str, ...]) -> int:
     """Checks all twins and near-twins that conf/twin declares.
 
-    One row each: what was compared, what solves both, what moved, or a counterexample. Exit code 3: a claim is wrong.
+    It prints a row for each: what was compared, what solves both, what changed, or a counterexample. Exit code 3: a
+    twin is not what conf/twin says.
     """
     import pandas as pd
 
@@ -24,7 +25,7 @@ def certify_twins(out: str, turns: tuple[str, ...]) -> int:
 
     path, rows = outside_data(out), []
     if path.exists() and (not path.is_file() or path.read_bytes()[:18] != b"game,setting,twin,"):
-        raise AgonError(f"--out {out} is there, and holds no certificates: name another file")
+        raise AgonError(f"--out {out} exists and has no certificates: choose another file")
     note_outside(path)
     recorded = {key: matches for table in turns for key, matches in recorded_matches(read(table)).items()}
     for row in all_certificates(recorded=recorded):

@@ -307,7 +307,7 @@ def test_the_exit_code_says_whether_there_are_differences(games, tmp_path, capfd
     assert main(words) == 0 and "no difference" in capfd.readouterr().out
     table.loc[3, "points1"] += 1
     logs.scored(table).to_csv(folder / "log.csv", index=False)
-    assert main(words) == 2 and "verdict.json is there, and is another" in capfd.readouterr().err
+    assert main(words) == 2 and "verdict.json exists with other content" in capfd.readouterr().err
     words.append("--force")
     assert main(words) == 1 and "points that the rules do not pay: 1 of" in capfd.readouterr().out
     [row] = pd.read_csv(tmp_path / "out/found.csv").itertuples()

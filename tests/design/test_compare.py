@@ -307,7 +307,7 @@ def test_the_command_says_it_writes_it_and_overwrites_nothing(tmp_path, capfd):
     )
     names = {path.name for path in (tmp_path / "made").iterdir()}
     assert names >= {"pairs.csv", "strata.csv", "conditions.csv", "points_zs_cot.png", "cooperation_rate_zs_cot.svg"}
-    assert main([*words, f"--out={tmp_path}/made"]) == 1 and "another has made" in capfd.readouterr().err
+    assert main([*words, f"--out={tmp_path}/made"]) == 1 and "another command has made" in capfd.readouterr().err
     for wrong, said in (
         ("--detect=0.1", "of which metric"),
         ("--detect=points=much", "write a number, or METRIC=NUMBER"),
@@ -358,9 +358,9 @@ def test_two_tables_with_the_same_match_are_named(tmp_path, capfd):
         saved(typed(dict(PLAYED.items())), tmp_path / f"{name}.parquet")
     files = f"--turns={tmp_path}/one.parquet,{tmp_path}/other.parquet"
     assert main(["compare", files, "--metric=points", "--by=agent:zs,cot"]) == 1
-    assert "one.parquet and" in (said := capfd.readouterr().err) and "other.parquet hold the same match, m0 (" in said
+    assert "one.parquet and" in (said := capfd.readouterr().err) and "other.parquet have the same match, m0 (" in said
     with pytest.raises(
-        AgonError, match="first match m0, turn 1, seat 0; of tables put together two hold the same match"
+        AgonError, match="first match m0, turn 1, seat 0; if tables were put together, two of them have the same match"
     ):
         compare(pd.concat([PLAYED, PLAYED]), TABLE, "points", "agent:zs,cot")
 
@@ -384,7 +384,7 @@ def test_the_command_rates_players(capsys, tmp_path):
     assert main(["rate", f"--turns={path}", "--by=agent", f"--out={out}"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["zs", "7"]
     assert pd.read_csv(out)["rank"].tolist() == [1, 2]
-    assert main(["rate", f"--turns={path}", f"--out={out}"]) == 1 and "is there" in capsys.readouterr().err
+    assert main(["rate", f"--turns={path}", f"--out={out}"]) == 1 and "exists already" in capsys.readouterr().err
     assert main(["rate"]) == 1 and "say whose matches" in capsys.readouterr().err
 
 

@@ -138,7 +138,7 @@ def test_a_budget_stops_it_and_the_same_command_goes_on(project):
         project.model(server.openai)
         done(project.run("register", "experiment=until", written(project, FILE + UNTIL)))
         cut = project.run("record-until", "experiment=until", "budget.calls=150")
-        assert cut.returncode == 3 and server.requests <= 150 and "the same command goes on" in cut.stdout
+        assert cut.returncode == 3 and server.requests <= 150 and "the same command continues" in cut.stdout
         whole = done(project.run("record-until", "experiment=until"))
     assert "cot_once less than zs_once after" in whole
     assert "now: python -m agon play experiment=until partial=true" in whole

@@ -248,7 +248,7 @@ class Asks(Sound):
         (Spelled(), r"ValueError: Spelled writes 'the a', which it does not read: give it a method parse \(or read\)"),
         (
             Choice(("a", "[move]")),
-            r"ValueError: '\[move\]' cannot be an option: an answer of it would not be read as it",
+            r"ValueError: '\[move\]' cannot be an option: an answer with this text would be read as something else",
         ),
         (("a", "b"), r"AttributeError: 'tuple' object has no attribute 'format'"),
     ],
@@ -354,7 +354,7 @@ class Misfit(Sound):
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"sees": {"seat": 1}}, "observe: what seat 0 sees says it is of seat 1"),
+        ({"sees": {"seat": 1}}, "observe: the observation of seat 0 says that it is for seat 1"),
         ({"sees": {"round": 0}}, "observe: the round is 0; it must be a whole number, 1 at least"),
         ({"sees": {"round": "x"}}, "observe: the round is 'x'; it must be a whole number, 1 at least"),
         ({"parts": ("spy",)}, r"roles is \('spy',\); it must have a text for each of 2 seats"),
@@ -459,7 +459,7 @@ COUNTER = count()
 
 
 @pytest.mark.parametrize(
-    ("what", "why"), [("legal", "seat 0 is not asked the same twice"), ("payoffs", "the same match pays")]
+    ("what", "why"), [("legal", "seat 0 is asked differently"), ("payoffs", "the same match pays")]
 )
 def test_a_game_that_draws_chance_elsewhere_than_from_the_dice_is_refused(what, why):
     for player in (first, LLM):
@@ -468,7 +468,7 @@ def test_a_game_that_draws_chance_elsewhere_than_from_the_dice_is_refused(what, 
 
 
 def test_a_script_is_the_same_twice_and_what_it_answers_can_be_recorded():
-    with pytest.raises(AgonError, match="it does not answer the same twice, with the same dice"):
+    with pytest.raises(AgonError, match="it answers differently with the same dice"):
         try_out(Seat("x", lambda view, dice: "ab"[next(COUNTER) % 2]), Sound())
     with pytest.raises(
         AgonError, match="agent x cannot play sound: TypeError: Object of type set is not JSON serializable"

@@ -287,7 +287,7 @@ def test_a_schema_is_described_in_words():
 @given(data=st.data())
 def test_whatever_fits_a_tool_is_read_as_a_legal_call_of_it(data):
     space = data.draw(st.sampled_from(met("tradecraft")))
-    tools = Called().asked(space)["tools"]
+    tools = Called().request_fields(space)["tools"]
     name = data.draw(st.sampled_from(sorted(tools)))
     given = data.draw(fitting(tools[name]))
     reading = read_call(write_call("So.", name, json.dumps(given)), space)
@@ -311,4 +311,4 @@ def test_what_is_no_call_of_one_tool_is_refused_in_words():
 def test_games_without_tools_are_refused():
     assert met("pd")
     for space in met("pd"):
-        assert Called().fault(space) == "its actions are no calls of tools: take an agent with reads: constrained"
+        assert Called().fault(space) == "its actions are not calls of tools: choose an agent with reads: constrained"

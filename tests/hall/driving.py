@@ -290,7 +290,7 @@ class Server:
         """Another command on the same folder, to its end."""
         return prepared.run(self.command(verb, *settings), self.project, self.environment)
 
-    def opened(self, kind, entrants, seconds=None):
+    def opened(self, kind, entrants, seconds=None, language="en"):
         """A table, made beside the server, which finds it when it is asked for."""
         store = Store.__new__(Store)
         store._path = self.folder / "tables.sqlite"
@@ -300,9 +300,9 @@ class Server:
         )
         row = TableRow(
             secrets.token_hex(6), secrets.token_hex(8), KINDS.get(kind, kind), tuple(entrants), seconds,
-            {"usd": None, "tokens": None, "calls": None}, {}, "waiting", "",
+            {"usd": None, "tokens": None, "calls": None}, {}, language=language,
         )  # fmt: skip
-        store.add(row, consent().version, consent().words)
+        store.add(row, *consent(language))
         store._db.close()
         return row
 

@@ -21,6 +21,7 @@ from agon.games.pages import Scene, board_of, narrate, page_of
 from agon.games.rating.game import Rating
 from agon.games.sentences import ENGLISH, NUMBER, Say
 from agon_hall import forms
+from agon_hall.people import consent
 from agon_hall.rules import question_text, title
 
 HALL, GAMES = ROOT / "src/agon_hall", ROOT / "src/agon/games"
@@ -55,7 +56,7 @@ def said_by(call):
 @cache
 def sentences():
     """The sentences that pages say, and all texts of the code, which it may say too."""
-    told, texts = {NUMBER}, set()
+    told, texts = {NUMBER, consent().words, *map(title, ALL.values())}, set()
     for path in TEMPLATES:
         for call in jinja2.Environment().parse(path.read_text(encoding="utf-8")).find_all(jinja2.nodes.Call):
             if getattr(call.node, "name", "") == "say" and isinstance(call.args[0], jinja2.nodes.Const):
@@ -71,7 +72,7 @@ def sentences():
                     told.update(said_by(node))
                 case ast.Constant(str(words)):
                     texts |= {words, words.replace("_", " "), f"{words} order"}
-    return told, texts | {title(game) for game in ALL.values()}
+    return told, texts
 
 
 def test_every_sentence_has_a_translation_and_each_translation_a_sentence():

@@ -17,7 +17,7 @@ from patience import LONG, comes
 
 from agon.plan import PERSON
 from agon_hall import Refusal, people
-from agon_hall.store import Blocked, Store
+from agon_hall.store import Blocked, Store, TableRow
 
 ROUNDS = 60
 KILLS = int(os.environ.get("AGON_KILLS", "2"))
@@ -45,6 +45,22 @@ def full(place):
         )
     yield
     db.execute(f"pragma max_page_count={most}")
+
+
+def test_a_file_of_an_earlier_version_is_read_and_then_taken_up(tmp_path, short):
+    """Beside a server of that version, and by the next server: what it lacks is as it was then."""
+    later = ("language", "paused", "message")
+    with closing(Store(tmp_path)) as store:
+        store.add(TableRow("a", "b", "pd", (PERSON, "grim"), None, {}, {}), "1", "words")
+        for column in later:
+            store._db.execute(f"alter table tables drop column {column}")
+        old = Store(tmp_path, read_only=True)
+        assert [old.table("a")[at] for at in map(TableRow._fields.index, later)] == ["en", False, ""]
+        old.close()
+    with closing(Store(tmp_path)) as store:
+        store.set_pause("a", True)
+        store.set_message("a", "wait")
+        assert store.table("a")[-4:-1] == ("en", True, "wait")
 
 
 def kept(place):

@@ -1,6 +1,7 @@
 """How a match goes on and ends for people: the question is in view, the end says who won and who played, and they play again."""
 
 import asyncio
+import json
 
 import pytest
 from driving import hall, seat_parts, settled, sit_all
@@ -10,7 +11,9 @@ from test_hall_boards import Read, fixed, states
 from agon.games.html import as_text
 from agon.games.pages import Scene, board_of, page_of
 from agon.plan import PERSON
+from agon.turns import read
 from agon_hall import Refusal, new_table
+from agon_hall.people import consent
 from agon_hall.seat import seat_context
 
 
@@ -56,7 +59,9 @@ def test_this_rounds_proposals_are_above_the_form_and_older_ones_below():
     board = board_of(Scene(game.observe(asked, 0)))
     needed = page_of(game).needed
     assert (
-        "The proposals" in board["now"] and "Round 1: 3 votes" in board["earlier"] and "Round 2" not in board["earlier"]
+        "The proposals" in board["now"]
+        and "<summary>Round 1</summary>" in board["earlier"]
+        and "Round 2" not in board["earlier"]
     )
     assert "now" in needed and "earlier" not in needed
     assert board_of(Scene(game.observe(course[0], 0)))["now"] == ""
@@ -109,6 +114,27 @@ def test_everybody_who_plays_again_comes_to_one_new_table(tmp_path, short):
             assert made.repeat(made.find(place.id)).id == first.id
 
     asyncio.run(plays())
+
+
+def test_a_table_speaks_its_language_from_the_consent_to_the_next_match(tmp_path, short):
+    async def plays():
+        async with hall(tmp_path) as made:
+            with pytest.raises(Refusal, match="no language xx: conf/language has de"):
+                made.open("pd", [PERSON, "grim"], language="xx")
+            place = made.open("pd", [PERSON, "grim"], language="de")
+            asked = as_text(seat_parts(place, 0)["ask"])
+            assert consent("de").words in asked and consent("de").version == "1-de" != consent().version
+            await over(place)
+            assert "Wie es ausging" in as_text(seat_parts(place, 0)["ask"])
+            known = json.loads(read(place.path).detail.iloc[0])
+            assert known["consent"] == {"version": "1-de", "words": consent("de").words}
+            return made.repeat(place).id
+
+    async def comes_back(id_):
+        async with hall(tmp_path) as made:
+            return as_text(seat_parts(made.find(id_), 0)["ask"])
+
+    assert consent("de").words in asyncio.run(comes_back(asyncio.run(plays())))
 
 
 def test_only_the_host_repeats_a_match_with_models(tmp_path, short):

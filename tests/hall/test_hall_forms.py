@@ -169,7 +169,7 @@ def traded(sheet, view, call):
         sheet.enter(What=found.recipe.id)
         for item, box in sheet.boxes().items():
             box.value = str(call["inputs"].get(item.replace(" ", "_"), ""))
-        sheet.press("Add")
+        sheet.press("Add to the list")
     return sheet.press("Finish" if call["tool"] == "craft_done" else "Craft these").sent
 
 
@@ -349,6 +349,15 @@ def test_nothing_is_proposed_only_on_purpose():
     assert sheet.enter(stick="").press("Propose nothing").sent[0][0] | EMPTY == sheet.sent[0][0]
 
 
+def test_an_item_is_added_by_a_press_as_often_as_it_is_held():
+    sheet = Sheet(Table().game.observe(Table().state, 0))
+    sheet.press("give 1 stick").press("give 1 stick").press("ask for 1 iron ingot")
+    assert "You give 2 stick. You get 1 iron ingot from Player 2." in sheet.html
+    assert "they have 1, not 2" in sheet.press("ask for 1 iron ingot").press("Send").said and not sheet.sent
+    sheet.enter(iron="x").press("ask for 1 iron ingot")
+    assert "no whole number" in sheet.said and sheet.labelled("iron ingot (they").value == "x"
+
+
 def test_a_partner_of_several_is_chosen_and_its_items_are_asked_for():
     table = Table(tradecraft(3))
     sheet = Sheet(table.game.observe(table.state, 0))
@@ -372,6 +381,33 @@ def test_a_proposal_is_decided_on_with_a_reply():
 def workshop(table=None):
     table = table or Table().proposes().decides("reject")
     return table, Sheet(table.game.observe(table.state, 0))
+
+
+def test_the_way_to_the_target_goes_on_the_list_step_by_step_or_whole():
+    hands = [{"oak_log": 3, "cobblestone": 3}, {"dirt": 1}]
+    table, sheet = workshop(
+        Table(tradecraft(hands=hands, targets=[{"stone_pickaxe": 1}, {"dirt": 2}]))
+        .idle()
+        .proposes("Player 1")
+        .decides("reject")
+    )
+    first = next(each.label for each in sheet.widgets if " out of " in each.label)
+    whole = Sheet(sheet.view).press("Add all")
+    assert f"<li>{first}" in sheet.press(first).html and len(sheet.todo) == 1 < len(whole.todo)
+    while any(each.label.startswith("Add all") for each in sheet.widgets):
+        sheet.press(next(each.label for each in sheet.widgets if " out of " in each.label))
+    assert whole.todo[-1][1].get("stone_pickaxe") == 1 and len(sheet.todo) == len(whole.todo) - 1
+    assert not any(" out of " in each.label for each in whole.widgets)
+    (calls,) = whole.press("Craft these").sent
+    for call in calls[:-1]:
+        assert table.only(0, call).told(0, "answer")[-1]["ok"]
+    assert calls[-1] == {"tool": "craft_done"}
+
+
+def test_the_way_is_not_on_the_form_without_its_aid_or_without_what_it_takes():
+    table, sheet = workshop()
+    for shown in (sheet, Sheet(table.game.observe(table.state, 0), aids=("amounts",))):
+        assert not [each for each in shown.widgets if " out of " in each.label or each.label.startswith("Add all")]
 
 
 def test_crafts_are_listed_checked_and_sent_with_the_end_of_the_turn():

@@ -7,7 +7,7 @@ from driving import KINDS, PHONE, checked, fits, play_on
 
 from agon.plan import PERSON
 from agon.turns import matches, read
-from agon_hall import new_table
+from agon_hall import forms, new_table
 
 TWO = ("tradecraft", "pd", "rps")
 SEATS = {name: [PERSON, PERSON] if name in TWO else [PERSON, PERSON, "anything"] for name in KINDS}
@@ -98,3 +98,10 @@ def test_twins_are_offered_where_there_are_some_and_agents_that_fit_them():
     assert "hunt: another game, which looks like it" in new_table.twins("pd")
     assert "beliefs" in new_table.players("pd") and "beliefs" not in new_table.players("pd~amber")
     assert {"best_reply_to_last", "zs"} <= new_table.players("pd~amber").keys()
+
+
+def test_the_form_says_what_a_model_costs():
+    assert new_table.price_of("standin").endswith("it costs nothing")
+    assert "3 USD for a million tokens that it reads, 15 USD" in new_table.price_of("claude_3_5_sonnet_v2")
+    drawn = forms.draw(new_table.new_table, {"game": "pd", "who/1": "zs", "model/1": "claude_3_5_sonnet_v2"}, "table")
+    assert new_table.price_of("claude_3_5_sonnet_v2") in drawn and "it costs nothing" not in drawn

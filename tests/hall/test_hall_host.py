@@ -15,7 +15,7 @@ from agon import ROOT
 from agon.games.html import as_text
 from agon.plan import PERSON
 from agon_hall import Refusal, monitor, table, tables
-from agon_hall.lobby import _change
+from agon_hall.lobby import _change, host_context
 from agon_hall.web import parts_of
 
 
@@ -88,6 +88,36 @@ def test_no_model_is_asked_during_a_pause(tmp_path, short):
     at_table(tmp_path, short, play, [PERSON, "zs@thinker"])
 
 
+def test_a_pause_and_a_message_survive_a_restart_and_the_match_goes_on(tmp_path, short):
+    async def go():
+        async with hall(tmp_path) as made:
+            id_ = made.open("pd", [PERSON, "zs@thinker"], 60).id
+            sit_all(made.find(id_))
+            await settled(made.find(id_))
+            made.find(id_).answer(0, 0, ["cooperation"])
+            await comes(lambda: 0 in made.find(id_).questions, "the second question")
+            made.find(id_).tell("Lunch until one")
+            made.find(id_).pause()
+        async with hall(tmp_path) as made:
+            place = made.find(id_)
+            await comes(lambda: 0 in place.questions, "the second question again")
+            told = seat_parts(place, 0)["status"]
+            assert "The match is paused." in told and "From the host: Lunch until one" in told
+            assert place.questions[0].clock.when() is None
+            with pytest.raises(Refusal, match="paused the match"):
+                place.answer(0, 1, ["defection"])
+            place.resume()
+            place.answer(0, 1, ["defection"])
+            await comes(lambda: 0 in place.questions and place.questions[0].number == 2, "the third question")
+            place.tell("")
+        async with hall(tmp_path) as made:
+            await comes(lambda: 0 in made.find(id_).questions, "the third question again")
+            told = seat_parts(made.find(id_), 0)["status"]
+            assert "paused" not in told and "From the host" not in told
+
+    asyncio.run(go())
+
+
 def test_a_paused_match_with_a_model_can_be_given_up(tmp_path, short):
     async def play(place):
         place.pause()
@@ -121,6 +151,16 @@ def test_a_message_is_text_on_the_pages_of_people_alone(tmp_path, short):
         assert "From the host" not in seat_parts(place, 0)["status"]
 
     at_table(tmp_path, short, play)
+
+
+def test_tokens_and_money_are_written_in_full(tmp_path, short):
+    async def go():
+        async with hall(tmp_path) as made:
+            place = made.open("pd", [PERSON, "zs@thinker"])
+            place.spending = {"tokens": 50_090.0, "usd": 0.0125}
+            return as_text(parts_of("host.html", host_context(made, place, ""))["host"])
+
+    assert "tokens 50,090, usd 0.0125" in asyncio.run(go())
 
 
 def test_the_hosts_page_pauses_and_goes_on_without_scripts(tmp_path, short):
@@ -218,3 +258,14 @@ def test_the_monitor_leads_from_a_participant_to_table_and_transcript(tmp_path, 
     links, *_ = run(go())
     transcripts = [link for link in links if link.startswith("/transcripts")]
     assert len(transcripts) == 2 and f"match={state.match}" in transcripts[0] and "studies" in transcripts[0]
+
+
+def test_a_table_of_a_study_has_no_links_for_its_host_to_send(tmp_path, short_study):
+    async def go():
+        async with session(tmp_path, Clock(), **TWO) as place:
+            people = [goes(place, "a"), goes(place, "b")]
+            place.tick()
+            shown = dict(parts_of("host.html", host_context(place.hall, place.table(people[0]), "")))
+            assert "/seat?key=" not in shown["host"] and shown["host"].count("came by the link of the study") == 2
+
+    run(go())

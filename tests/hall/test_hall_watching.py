@@ -440,6 +440,9 @@ def test_steps_are_gone_through_without_losing_focus_and_back_goes_back(server, 
     ada.page.get_by_role("heading", name="Step 3 of").wait_for()
     ada.page.go_back()
     ada.page.get_by_role("heading", name="Step 2 of").wait_for()
+    for key, step in (("ArrowRight", 3), ("ArrowLeft", 2)):
+        ada.page.keyboard.press(key)
+        ada.page.get_by_role("heading", name=f"Step {step} of").wait_for()
 
 
 # --- what is said to have been seen is recorded, or not shown

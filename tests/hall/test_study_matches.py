@@ -30,11 +30,11 @@ from test_study_rules import (  # noqa: F401
 
 from agon import ROOT, AgonError
 from agon.turns import read
-from agon_hall import Refusal, monitor
+from agon_hall import Refusal, monitor, upkeep
 from agon_hall.gather import gather
 from agon_hall.protocol import Study, cells, matches_of, study
 from agon_hall.questions import faults
-from agon_hall.rehearsal import rehearse
+from agon_hall.rehearsal import checks, rehearse
 from agon_hall.schedule import meetings, schedule
 from agon_hall.server import Server, open_socket
 from agon_hall.session import Session
@@ -304,6 +304,11 @@ def test_a_rehearsal_walks_through_all_matches_and_pages(tmp_path, short, monkey
     assert set(answers.page) == {"mood"} and set(answers.played) == {1, 2} and set(matches.number) == {1, 2, 3}
 
 
+def test_a_group_that_changes_nothing_is_said():
+    said = "matches.group changes nothing in two: it is for several matches of people with each other"
+    assert said in checks(made(**FOUR | {"matches": {"group": 4}}))[1] and said not in checks(made(**FOUR))[1]
+
+
 def test_of_who_is_forgotten_the_group_stays(tmp_path, short):  # noqa: F811
     async def go():
         async with session(tmp_path, Clock(), **FOUR) as place:
@@ -321,6 +326,56 @@ def test_of_who_is_forgotten_the_group_stays(tmp_path, short):  # noqa: F811
 
 
 # --- what a host can do
+
+
+def forgets(folder, monkeypatch, number, *, match=True):
+    monkeypatch.setattr(upkeep, "study", lambda name: made(**FOUR))
+    return upkeep.forget(folder, "own", number, match, lambda what: True)
+
+
+def test_all_matches_of_who_is_forgotten_are_erased_on_request(tmp_path, short, monkeypatch):  # noqa: F811
+    async def go():
+        async with session(tmp_path, Clock(), **FOUR) as place:
+            people = [goes(place, name) for name in "abcd"]
+            await passes(place, *people)
+
+    run(go())
+    *_, before = collected(tmp_path)
+    assert "3 matches with everybody's rows" in forgets(tmp_path, monkeypatch, "b")
+    *_, turns = collected(tmp_path)
+    assert (before.match.nunique(), turns.match.nunique()) == (6, 3)
+
+
+def test_who_is_forgotten_between_matches_is_out_and_nobody_waits(tmp_path, short, monkeypatch):  # noqa: F811
+    clock = Clock()
+
+    async def begins():
+        async with session(tmp_path, clock, **FOUR) as place:
+            people = [goes(place, name) for name in "abcd"]
+            await passes(place, *people, stop=lambda: place.states[people[1]].stage == "page")
+            return people
+
+    async def goes_on():
+        async with session(tmp_path, clock, **FOUR) as place:
+            assert (place.states[people[1]].why, place.states[people[1]].is_forgotten) == ("withdrew", True)
+            await passes(place, *people)
+            return [place.states[who].stage for who in people]
+
+    people = run(begins())
+    forgets(tmp_path, monkeypatch, "b", match=False)
+    assert run(goes_on()) == ["debrief", "out", "debrief", "debrief"]
+
+
+def test_a_match_that_others_play_is_not_erased(tmp_path, short, monkeypatch):  # noqa: F811
+    async def go():
+        async with session(tmp_path, Clock(), **FOUR) as place:
+            people = [goes(place, name) for name in "abcd"]
+            await passes(place, *people, stop=lambda: place.states[people[1]].stage == "match")
+            place.do(people[1], "withdrew")
+
+    run(go())
+    with pytest.raises(AgonError, match="a match of b is not over: start the server"):
+        forgets(tmp_path, monkeypatch, "b")
 
 
 def test_a_host_ends_a_part_and_the_script_plays_on(tmp_path, short):  # noqa: F811

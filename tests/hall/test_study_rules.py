@@ -457,6 +457,41 @@ def test_who_finds_nobody_is_paid_and_goes(tmp_path, short):
     run(go())
 
 
+def test_who_finds_nobody_waits_on_as_often_as_the_study_allows(tmp_path, short):
+    async def go():
+        clock = Clock()
+        async with session(tmp_path, clock, **TWO, lobby=FILE["lobby"] | {"longer": 1}) as place:
+            who = goes(place, "a")
+            clock.now += 59
+            for _ in range(2):  # pressed twice, it is one time
+                study_pages.submit(place, who, {"do": "stay", "longer": "0"})
+            assert place.seconds_left(who) == 61
+            with pytest.raises(Refusal):
+                study_pages.submit(place, who, {"do": "stay", "longer": "1"})
+            clock.now += 60
+            place.mark_presence(who)
+            place.tick()
+            assert place.states[who].stage == "lobby"
+            clock.now += 2
+            place.mark_presence(who)
+            place.tick()
+            assert place.states[who].why == "unmatched" and place.states[who].waited == 121
+        async with session(tmp_path, clock, **TWO, lobby=FILE["lobby"] | {"longer": 1}) as place:
+            assert place.states[who].waited == 121
+
+    run(go())
+
+
+def test_nobody_waits_longer_where_the_study_does_not_say_so(tmp_path, short):
+    async def go():
+        async with session(tmp_path, Clock(), **TWO) as place:
+            who = goes(place, "a")
+            with pytest.raises(Refusal):
+                study_pages.submit(place, who, {"do": "stay", "longer": "0"})
+
+    run(go())
+
+
 def test_who_closes_every_page_makes_room_before_the_match(tmp_path, short):
     async def go():
         clock = Clock()

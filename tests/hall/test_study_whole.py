@@ -1,10 +1,13 @@
-"""The two ready studies, end to end at browsers: whoever comes, leaves, reloads or loses the server ends with a code or a reason."""
+"""Whole studies at browsers: whoever comes, leaves, reloads or loses the server ends with a code or a reason."""
 
+import pandas as pd
+import prepared
 import pytest
-from driving import PHONE, fits
+from driving import PHONE, Server, fits
 from patience import LONG
-from walking import Walker, collected, ready, walk
+from walking import OPINION, Walker, collected, ready, walk
 
+from agon_hall.gather import TOMBSTONE
 from agon_hall.study import WHY
 
 OF = {"counterfactual": "counterfactual_people", "tradecraft": "tradecraft_people"}
@@ -75,6 +78,102 @@ def test_everybody_comes_to_an_end_and_nothing_is_lost(server, come, of, number)
             assert (asked.valid & asked.fallback.eq("")).sum() == each.moves, each.habit
             assert asked.action.notna().all() and (bool(why) or asked.valid.all())
         assert not each.errors
+
+
+GERMAN = {
+    "title": "Entscheidungen zu zweit",
+    "language": "de",
+    "intro": "Du triffst Entscheidungen mit anderen.",
+    "cells": {"paare": {"games": ["pd"], "seats": ["human", "human"], "quota": 6}},
+    "matches": {"number": 3, "group": 6, "paid": "one", "seconds": 120},
+    "pages": [
+        {
+            "name": "meinung",
+            "text": "Denk an die letzte Partie.",
+            "questions": [
+                {"ask": "Hast du der anderen Person vertraut?", "scale": [1, 7], "ends": ["gar nicht", "ganz"]},
+                {"ask": "Wie viele Punkte erwartest du?", "number": [0, 50]},
+                {"ask": "Warum?", "optional": True},
+            ],
+        }
+    ],
+    "quiz": {
+        "questions": [
+            {"ask": "Wer entscheidet zuerst?", "options": ["Beide zugleich", "Ich"], "right": "Beide zugleich"}
+        ]
+    },
+    "survey": [{"ask": "Was war dein Plan?", "optional": True}],
+}
+"""A study of six people who meet three others, one after another."""
+
+
+def test_a_german_session_of_six_outlives_its_server(server, come, tmp_path):
+    """One leaves, the server is killed, a backup is opened elsewhere, and one who was in it is forgotten."""
+    own = ready(server, "sitzung", OF["counterfactual"], away=20, **GERMAN)
+    habits = ("stays", "stays too", "stays again", "reloads", "twice", "stays as well")
+    people = [come(server, own, habit) for habit in habits]
+    walk(people, until=lambda: all(each.moves for each in people))
+    said = server.run("backup", str(tmp_path / "copy"))
+    assert said.returncode == 0, said.stderr
+    gone = people.pop()
+    gone.leaves()
+    walk(people, until=lambda: sum(each.moves for each in people) > 9)
+    server.kill()
+    server.start()
+    walk(people)
+    found = collected(server, own, len(habits))
+    out = server.project / "transcripts/studies/sitzung"
+    matches, answers, wide = (pd.read_csv(out / f"{name}.csv") for name in ("matches", "answers", "wide"))
+    left, stayed = found.people.loc[gone.habit.replace(" ", "-")], found.people[found.people.why.isna()]
+    assert left.why == "dropped" and len(stayed) == 5
+    assert not set(stayed.exclusions) - {"another left the match"}  # they are a group
+    assert set(matches[matches.participant.isin(stayed.participant)].groupby("participant").size()) == {3}
+    for each in people:
+        row = stayed.loc[each.habit.replace(" ", "-")]
+        theirs = matches[matches.participant == row.participant].set_index("number")
+        assert row.points == theirs.points[row["paid match"]] and list(theirs.paid[theirs.paid]) == [True]
+        assert row.bonus == pytest.approx(row.points * own["pay"]["point"])
+        turns = found.turns[found.turns.match.isin(theirs.match) & (found.turns.agent == "human")]
+        asked = turns.merge(theirs[["match", "seat"]], on=["match", "seat"])
+        assert len(asked) == each.moves == 9 and asked.valid.all()
+        assert asked.payoff.sum() == theirs.points.sum()
+        assert set(answers.answer[answers.participant == row.participant]) == {"7", OPINION}
+        shown = each.page.locator("main").inner_text()
+        assert (
+            own["finish"]["codes"]["complete"] in shown and f"Partie {row['paid match']:.0f} wurde ausgelost" in shown
+        )
+        assert not each.errors
+    met = matches.groupby("match").participant.apply(frozenset)
+    assert met[met.map(len) == 2].is_unique  # nobody meets anybody twice
+    assert wide.filter(like="stood in").notna().sum().sum() == found.people["stood in"].sum()
+
+    server.stop()
+    before, number = pd.read_csv(out / "participants.csv").set_index("participant"), "stays-too"
+    said = server.run("forget", own["name"], number, "--yes")
+    assert said.returncode == 0, said.stderr
+    server.start()
+    after = collected(server, own, len(habits)).people.set_index("participant")
+    erased = found.people.participant[number]
+    tomb = after.loc[erased].dropna()
+    assert tomb.exclusions == "forgotten" and set(tomb.index) <= {*TOMBSTONE, "missed", "stood in"}
+    pd.testing.assert_frame_equal(after.drop(erased), before.drop(erased), check_dtype=False)
+    for name in ("participants", "answers", "pages", "wide", "chat", "matches"):
+        assert number not in (out / f"{name}.csv").read_text(), name
+
+    restored = server.folder.with_name("restored")
+    said = prepared.run(["backup", str(restored), f"--folder={tmp_path / 'copy'}"], server.project, server.environment)
+    assert said.returncode == 0, said.stderr
+    elsewhere = Server(server.project, restored)
+    try:
+        again = come(elsewhere, own, "stays")  # alone: the others count as away, and the script plays for them
+        walk([again])
+        assert own["finish"]["codes"]["complete"] in again.page.locator("main").inner_text()
+        copied = collected(elsewhere, own, len(habits))
+        assert copied.people.stage.value_counts().to_dict() == {"out": 5, "debrief": 1}
+        row = copied.people.loc["stays"]
+        assert (row["paid match"], row.seed) == tuple(found.people.loc["stays", ["paid match", "seed"]])
+    finally:
+        elsewhere.stop()
 
 
 FOCUS = """() => {
@@ -172,7 +271,11 @@ def test_a_host_pays_and_ends_a_part_on_a_phone(server, person):
     with ada.page.expect_navigation():
         ada.page.get_by_role("button", name="I agree, and take part").click()
     host.page.goto(f"{server.url}/monitor?study={own['name']}")
-    host.page.get_by_role("rowheader").get_by_role("link").first.click()
+    for number in ("bob", "ada"):
+        host.page.get_by_role("textbox", name="Find a participant").fill(number)
+        host.page.get_by_role("button", name="Find").click()
+        if number == "bob":
+            fits(host, "Nobody has come with the number bob.")
     host.page.wait_for_url("**who=*")
     fits(host, "Pay by hand")
     host.page.get_by_role("textbox", name="Amount in GBP").fill("1,50")

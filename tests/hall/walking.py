@@ -6,16 +6,20 @@ from typing import NamedTuple
 import pandas as pd
 import yaml
 from driving import Person
+from patience import LONG
 
 from agon import ROOT
+from agon.agents.languages import say_in
 from agon.turns import read
 from agon_hall.keys import Keys
 from agon_hall.store import Store
 
-STAGES = ("Consent", "Rules", "Questions", "Waiting", "Match", "Survey", "End")
-"""As the pages name them."""
+STAGES = ("Consent", "Rules", "Questions", "Pages", "Waiting", "Match", "Survey", "End")
+"""As English pages name them."""
 LIKED = ("Accept", "Finish without crafting", "Propose nothing")
 """The buttons of TradeCraft that end a turn soonest; of other games each in its turn."""
+OPINION = "7,5"
+"""What is written into every field of an own page."""
 WHERE = """() => {
   const seen = (each) => each && each.offsetParent !== null;
   if (location.pathname === "/seat") {
@@ -29,10 +33,10 @@ WHERE = """() => {
 """The stage that a page shows, and the number of the question that is open there; `way` where the match is over."""
 
 
-def ready(server, name, of, **changes):
-    """One of the two studies, faster, as a file in the server's conf/study; what it says."""
-    own = yaml.safe_load((ROOT / f"conf/study/{of}.yaml").read_text()) | {"name": name, "idle": 8} | changes
-    own["lobby"]["seconds"], own["dropout"]["away"] = 12, 8
+def ready(server, name, of, away=8, **changes):
+    """One of the two studies, faster, as a file in the server's conf/study; what it says. After `away` seconds somebody has left."""
+    own = yaml.safe_load((ROOT / f"conf/study/{of}.yaml").read_text()) | {"name": name, "idle": away} | changes
+    own["lobby"]["seconds"], own["dropout"]["away"] = 12, away
     (server.project / f"conf/study/{name}.yaml").write_text(yaml.safe_dump(own))
     return own
 
@@ -41,13 +45,15 @@ class Walker(Person):
     """A participant who agrees, reads, answers rightly and plays on, but for their `habit`.
 
     `leaves STAGE` closes the browser there, `reloads` every page, `twice` opens each stage in a second tab and goes on there; `slow`
-    has a line of half a second; `declines`, `guesses` at the quiz, `withdraws` in the match.
+    has a line of half a second; `declines`, `guesses` at the quiz, `withdraws` in the match. Who `stays` does nothing of this.
     """
 
     def __init__(self, browser, server, own, habit):
         super().__init__(browser)
         self.server, self.own, self.habit = server, own, habit
         self.stage, self.gone, self.moves, self.pressed = "", False, 0, ("", 0.0)
+        self.say = say_in(own["language"], {})
+        self.stages = {self.say(stage): stage for stage in STAGES}
         if habit == "slow":
             line = {"offline": False, "latency": 500, "downloadThroughput": 50_000, "uploadThroughput": 20_000}
             self.context.new_cdp_session(self.page).send("Network.emulateNetworkConditions", line)
@@ -76,6 +82,7 @@ class Walker(Person):
             return True
         if not stage:
             return False
+        stage = self.stages.get(stage, stage)  # of a seat and of the end it is in English already
         if stage != self.stage:
             self.stage = stage
             return self._arrives(stage)
@@ -88,8 +95,7 @@ class Walker(Person):
     def _arrives(self, stage):
         name, _, where = self.habit.partition(" ")
         if name == "leaves" and STAGES.index(stage) >= STAGES.index(where):
-            self.gone = True
-            self.context.close()
+            self.leaves()
         elif self.habit == "reloads":
             self.page.reload()
         elif self.habit == "twice" and stage != "End":
@@ -101,9 +107,14 @@ class Walker(Person):
             self.page.goto(self.link)
         return True
 
+    def leaves(self):
+        """Closes the browser."""
+        self.gone = True
+        self.context.close()
+
     def _sends(self, name):
         with self.page.expect_navigation():
-            self.page.get_by_role("button", name=name, exact=True).click()
+            self.page.get_by_role("button", name=self.say(name), exact=True).click()
         return True
 
     def _answers(self, stage):
@@ -111,6 +122,12 @@ class Walker(Person):
             return self._sends("I do not want to take part" if self.habit == "declines" else "I agree, and take part")
         if stage == "Rules":
             return self._sends("I have read the rules")
+        if stage == "Pages":
+            for each in self.page.get_by_role("group").all():  # a scale
+                each.get_by_role("radio").last.check()
+            for each in self.page.get_by_role("textbox").all():
+                each.fill(OPINION)
+            return self._sends("Go on")
         for each in self.own["quiz"]["questions"] if stage == "Questions" else self.own["survey"]:
             if options := each.get("options"):
                 answer = each.get("right", options[0])
@@ -128,7 +145,7 @@ class Walker(Person):
         if not question or (question == known and monotonic() < since + 3):
             return False
         if self.habit == "withdraws" and self.moves:
-            self.page.get_by_role("link", name="Leave the study").click()
+            self.page.get_by_role("link", name=self.say("Leave the study")).click()
             return self._sends("Leave for good")
         form = self.page.locator("#answer-form")
         names = [each.strip() for each in form.locator("button:not([hidden])").all_inner_texts()]
@@ -139,7 +156,7 @@ class Walker(Person):
         return True
 
 
-def walk(people, until=lambda: False, patience=240):
+def walk(people, until=lambda: False, patience=LONG):
     """Everybody goes on until all are at their ends, or until something is so."""
     end = monotonic() + patience
     while not (until() or all(each.done for each in people)):

@@ -90,7 +90,7 @@ def test_a_limit_on_one_side_cuts_students_interval():
 
 
 def test_what_lies_beyond_its_limits_is_refused():
-    with pytest.raises(AgonError, match=r"v is 1\.2, and is said to lie between 0 and 1"):
+    with pytest.raises(AgonError, match=r"v is 1\.2, but its limits are 0 and 1"):
         of([0.5, 1.2], limits={"v": SHARE})
     with pytest.raises(AgonError, match="beyond 0 to 1"):
         pooled(pd.DataFrame({"g": "x", "match": ["a", "b"], "hits": [1, 3], "n": 2}), ["g"], limits=SHARE)

@@ -370,7 +370,7 @@ def test_without_batches_nothing_is_asked_that_is_in_batches_already(tmp_path, m
     journal.add(Batch("b", "one model", ["k", "l"]))
     journal.add(Batch("c", "another", ["m", "n"]))
     journal.add(Batch("c", lost={"n"}))
-    with pytest.raises(AgonError, match=rf"^3 requests are in batches: say batch=true .*, or delete {journal.path} to"):
+    with pytest.raises(AgonError, match=rf"^3 requests are in batches: add batch=true .*, or delete {journal.path} to"):
         recording.record(given)
     assert journal.path.exists()
 

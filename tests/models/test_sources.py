@@ -144,7 +144,7 @@ def test_bedrock_is_where_its_file_says(monkeypatch):
         ({"base_url": "https://a.example/v1?key=x"}, r"it must have no \? and no #"),
         ({"base_url": "https://a.example#x"}, r"it must have no \? and no #"),
         ({"key": "AGON_PASSWORD"}, "AGON_PASSWORD is a secret of agon's own"),
-        ({"headers": {"Authorization": "Bearer x"}}, "the header authorization holds a key"),
+        ({"headers": {"Authorization": "Bearer x"}}, "the header authorization has a key"),
         ({"headers": {"X-Title": 3}}, "headers must be texts by name"),
         ({"headers": {"X-Title": "a\r\nb"}}, "headers must be texts by name"),
     ],

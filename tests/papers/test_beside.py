@@ -84,7 +84,7 @@ def test_own_lines_are_thick_and_named_as_own(table):
     own = [width for name, width in widths.items() if name.endswith("(own)")]
     assert own and min(own) > max(width for name, width in widths.items() if not name.endswith("(own)"))
     assert [axes.get_title(loc="left").splitlines()[0] for axes in made.axes] == ["default", "label", "payoff", "joint"]
-    assert "own: at least 3" in made.axes[0].get_title(loc="left") and "bars" in made.get_suptitle()
+    assert "own: at least 3" in made.axes[0].get_title(loc="left") and "bars" in made.axes[-1].get_xlabel()
 
 
 def test_intervals_of_ones_own_cover_the_share_and_others_have_none(table):

@@ -9,11 +9,11 @@ from agon import ROOT
 from agon.conf import configuration, games
 from agon.games.matrix.metrics import per_match
 from agon.games.tables import games_table, payoff_table
-from agon.report.agreement import whole_cells
 from agon_papers.counterfactual import cells as counterfactual
 from agon_papers.counterfactual import power
 from agon_papers.ingest import ingest
 from agon_papers.propositions import rounds_to
+from agon_papers.report.agreement import whole_cells
 
 FACTS = ROOT / "data/published/counterfactual"
 pytestmark = pytest.mark.skipif(

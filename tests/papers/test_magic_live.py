@@ -105,7 +105,7 @@ def test_games_that_are_missing_are_counted_and_the_others_count(sample):
 
 def test_turns_in_which_nobody_is_under_test_are_refused_in_a_line():
     path = "tests/smoke/standin_turns.parquet"
-    with pytest.raises(AgonError, match="nobody is under test in these matches: take turns of MAgIC's games"):
+    with pytest.raises(AgonError, match="these matches have no seat under test: use turns of MAgIC's games"):
         live.tally(read(path), read_games(path))
 
 

@@ -47,7 +47,7 @@ def test_balancing_is_a_command_that_says_how_even_it_became(tmp_path, capsys):
         (["--keep=0"], 2, "'--keep': 0 is not in the range x>=1"),
         (["--keeep=3"], 2, "'--keep'"),
         (["other"], 2, "unexpected extra argument (other)"),
-        (["keep=3"], 2, "make-settings has options: write --keep 3 in the place of keep=3"),
+        (["keep=3"], 2, "make-settings has options: write --keep 3 instead of keep=3"),
     ],
 )
 def test_what_balancing_does_not_understand_writes_nothing(arguments, code, said, tmp_path, capsys):

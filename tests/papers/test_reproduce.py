@@ -74,7 +74,7 @@ def test_no_page_is_made_where_a_recording_is_not_whole(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        (["magic"], "whose magic? say model=NAME"),
+        (["magic"], "magic needs a model: add model=NAME"),
         (["magic", "turns_path=a.parquet", "prompts=ours"], "prompts has no effect on turns_path=a.parquet"),
         (["magic", "turns_path=a.parquet", "nonsense=1"], "nonsense has no effect"),
         (["magic", "model=mine", "out=x.parquet"], "out cannot be set"),
@@ -117,11 +117,11 @@ def test_the_guide_says_what_the_small_design_detects(capfd):
     rows = [line.split() for line in capfd.readouterr().out.splitlines() if line.startswith(("pd ", "rps "))]
     least = {(game, variant): float(detected) for game, variant, *_, detected in rows}
     pd, rps = re.search(
-        r"it detects ([\d.]+) points of 16 to 96 in the .*, and ([\d.]+) points in rock", GUIDE
+        r"a difference of ([\d.]+) points \(.*?\) in the .*, and of ([\d.]+) points in rock", GUIDE
     ).groups()
     assert (float(pd), float(rps)) == tuple(round(least[game, "default"], 1) for game in ("pd", "rps"))
     others = [value for (_, variant), value in least.items() if variant in ("payoff", "joint")]
-    low, high = map(int, re.search(r"only (\d+) to (\d+) points are detected", GUIDE).groups())
+    low, high = map(int, re.search(r"only differences of (\d+) to (\d+) points", GUIDE).groups())
     assert (low, high) == (round(min(others)), round(max(others)))
 
 

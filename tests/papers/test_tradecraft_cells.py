@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from agon import ROOT
-from agon.report.agreement import agreed
 from agon.turns import read
 from agon_papers.ingest import ingest
+from agon_papers.report.agreement import agreed
 from agon_papers.tradecraft import cells as tradecraft
 from agon_papers.tradecraft import counts as tradecraft_counts
 from agon_papers.tradecraft import pictures

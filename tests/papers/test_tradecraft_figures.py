@@ -13,18 +13,29 @@ def scores():
     return pd.DataFrame(rows, columns=["name", "dimension", "value", "low", "high", "printed", "games", "n"])
 
 
-def test_a_radar_has_a_line_and_a_mark_for_each_player(tmp_path):
-    made = pictures.pair_radar(scores(), AXES, "Who?", ["a note"])
-    radar, values = made.axes
-    assert len(radar.lines) == 4 and [text.get_text() for text in radar.texts] == list(AXES.values())
-    assert "mean score" in values.get_xlabel() and "a note" in made.get_suptitle()
-    figures.save(made, tmp_path / "radar")
-    assert (tmp_path / "radar.png").stat().st_size > 10_000
+def pair(**scores_by_panel):
+    return pictures.pair_dots(scores_by_panel, AXES, "Who?", 0.025)
+
+
+def test_a_panel_has_a_mark_for_each_score_and_another_for_the_printed_one():
+    axes, *others = pair(a=scores()).axes
+    recomputed, printed = axes.get_lines()[:2]
+    assert list(recomputed.get_xdata()) == [0.5] * 3 and list(printed.get_xdata()) == [0.52] * 3
+    assert (printed.get_ydata() - recomputed.get_ydata()).min() > 0.1
+    assert [text.get_text() for text in axes.texts] == list(AXES.values())
+    assert not any(other.get_visible() for other in others)
+
+
+def test_a_score_that_differs_is_marked_with_both_numbers():
+    table = scores()
+    table.loc[1, "printed"] = 0.6
+    [marked] = [text for text in pair(a=scores(), b=table).axes[1].texts if "printed" in text.get_text()]
+    assert marked.get_text() == "0.50, printed 0.60" and marked.get_position()[1] == 1
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path):
     for name in ("one", "two"):
-        figures.save(pictures.pair_radar(scores(), AXES, "Who?", []), tmp_path / name)
+        figures.save(pair(a=scores()), tmp_path / name)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 

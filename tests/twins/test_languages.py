@@ -19,7 +19,8 @@ from agon_twins.walks import deal
 
 GERMAN = language_of("de")
 UNTOLD = re.compile("rating|.*_unquoted")
-"""Ratings have no German prompts. Unquoted words of players cannot be told from those of prose."""
+"""Ratings show a whole record and quote examples: a test of its own leaves these out. Unquoted words of players cannot be
+told from those of prose."""
 TOLD = [expand_settings([name])[0] for name in names("game") if not UNTOLD.match(name)]
 CONVERSATIONS = runpy.run_path(str(ROOT / ".ci/prompts.py"))["conversations"]
 
@@ -29,6 +30,29 @@ def test_a_game_is_told_in_german_as_in_english(name):
     game = load("game", name)
     assert language_for(game, "de") == GERMAN
     assert language_fault(game, "de") == ""
+
+
+BORDER = "=" * 20
+QUOTED = re.compile(rf"(?s){BORDER}\n.*?{BORDER}\n|(?:For instance|Zum Beispiel): [^\n]*")
+"""The record between its borders, which no language changes, and an example of what a player may say."""
+
+
+@pytest.mark.parametrize("name", ["rating", "rating_full"])
+def test_a_rating_is_asked_for_in_german_as_in_english(name, monkeypatch):
+    quoted, texts = [], agon_twins.languages.texts
+
+    def prose(*given):
+        for what, text in texts(*given):
+            quoted.append(QUOTED.findall(text))
+            yield what, QUOTED.sub("", text)
+
+    monkeypatch.setattr(agon_twins.languages, "texts", prose)
+    game = load("game", expand_settings([name])[0])
+    assert language_for(game, "de") == GERMAN
+    assert language_fault(game, "de") == ""
+    records = {each[0] for each in quoted if each and each[0].startswith(BORDER)}
+    assert len(records) == 2 and len({re.sub("Turn|Zug", "", each) for each in records}) == 1
+    assert {len(each) for each in quoted} == {0, 1, 3}  # rules, and questions with and without examples
 
 
 @pytest.mark.parametrize(

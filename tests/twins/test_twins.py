@@ -126,13 +126,13 @@ def test_a_near_twin_is_the_game_with_other_settings():
 def test_an_agent_with_beliefs_is_refused_in_a_twin_in_other_words(name):
     with pytest.raises(AgonError) as error:
         plan(experiment(name, agents=["beliefs@standin"]))
-    assert "is told in other words" in str(error.value) and "\n" not in str(error.value)
+    assert "is described in other words" in str(error.value) and "\n" not in str(error.value)
 
 
 def test_an_agent_with_roles_plays_only_a_twin_in_the_games_own_words():
     """It notes in the family's words what it has seen, as an agent with beliefs does."""
     roles = {"agents": ["tradecraft_unprimed@standin_tradecraft"]}
-    with pytest.raises(AgonError, match="is told in other words"):
+    with pytest.raises(AgonError, match="is described in other words"):
         plan(experiment("tradecraft/minecraft-01~exchanged", **roles))
     assert plan(experiment("tradecraft/minecraft-01~seated", **roles))
 
@@ -648,7 +648,7 @@ def test_a_wrong_claim_is_one_line_and_an_exit_code(tmp_path, monkeypatch, capsy
 def test_certificates_take_no_other_files_place(out, capsys):
     before = (ROOT / "README.md").read_bytes()
     assert main(["certify-twins", "--out", out]) == 1
-    assert f"--out {out} is there, and holds no certificates: name another file" in capsys.readouterr().err
+    assert f"--out {out} exists and has no certificates: choose another file" in capsys.readouterr().err
     assert (ROOT / "README.md").read_bytes() == before
 
 

@@ -1,4 +1,4 @@
-"""Players of games: scripts, which are functions of what they see, and agents that take their time."""
+"""Players of games: scripts, which are functions of an observation, and agents that may wait for an answer."""
 
 from agon.agents.base import Agent, Place, Reply, Script, seat_dice, together
 

@@ -29,7 +29,7 @@ class Reply:
     attempts: int = 1
     """Number of times it was asked, with repetitions."""
     fallback: str = ""
-    """What replaced an action that was not readable. Empty: nothing did."""
+    """The replacement of an unreadable action. Empty: nothing did."""
     tokens_in: int = 0
     tokens_out: int = 0
     untold: bool = False

@@ -9,7 +9,8 @@ import msgspec
 from agon.errors import AgonError
 from agon.models import Answer, Answering, Halted, Message, Request, TooLong, extend
 
-OVERFLOWS = ("stop", "cut")
+Overflow = Literal["stop", "cut"]
+"""What happens to a conversation that does not fit into the model's context: the match stops, or its oldest rounds leave."""
 MOST_OVERHEAD = 2000
 """A provider's count of tokens is believed up to this many plus two for each byte. A higher count is ignored."""
 TEMPLATE_TOKENS = 8
@@ -45,7 +46,9 @@ def keeps_of(setting: object) -> ContextPolicy:
             "summary (words, 10 to 2000)"
         ) from None
     if policy.summary and not policy.rounds:
-        raise AgonError("keeps: a summary is of rounds that leave: say how many stay, rounds: N")
+        raise AgonError(
+            "keeps: a summary is about the rounds that are dropped: set rounds: N, the number of rounds that stay"
+        )
     return policy
 
 
@@ -148,11 +151,3 @@ def limit_context(model: Answering) -> Answering:
     """The model with its limit of tokens enforced, if the limit is known."""
     room: int | None = getattr(model, "room", None)
     return model if room is None else BudgetedModel(model, room)
-
-
-def overflow_of(setting: Any) -> Literal["stop", "cut"]:
-    """The setting, if it is one. Raises AgonError."""
-    if setting not in OVERFLOWS:
-        raise AgonError(f"overflow is {setting!r}; it must be stop or cut")
-    overflow: Literal["stop", "cut"] = setting
-    return overflow

@@ -57,12 +57,12 @@ def say_in(name: str, more: Mapping[str, str] = MappingProxyType({}), conf: Path
     """
     language_of(name, conf)  # raises for `games` that is not whole
     of_file = file_of("language", name, conf) if name in names("language", conf) else {}
-    words = {sentence: told for sentence, told in of_file.items() if sentence != "games"} | dict(more)
-    for sentence, told in words.items():
-        if not isinstance(told, str) or told.count("{}") != sentence.count("{}"):
-            raise AgonError(f"language {name}: {sentence!r} must be said in words with as many {{}}, not {told!r}")
-        if set("<>&") & set(told):
-            raise AgonError(f"language {name}: {sentence!r} must be said without <, > and &, not {told!r}")
+    words = {sentence: text for sentence, text in of_file.items() if sentence != "games"} | dict(more)
+    for sentence, text in words.items():
+        if not isinstance(text, str) or text.count("{}") != sentence.count("{}"):
+            raise AgonError(f"language {name}: {sentence!r} needs a translation with as many {{}}, not {text!r}")
+        if set("<>&") & set(text):
+            raise AgonError(f"language {name}: {sentence!r} needs a translation without <, > and &, not {text!r}")
     return Say(words, name)
 
 

@@ -3,16 +3,16 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from agon.agents.base import Place, Reply, times_asked
 from agon.agents.keeping import (
     Full,
+    Overflow,
     RoundStart,
     drop_before,
     keeps_of,
     limit_context,
-    overflow_of,
     rebuild,
     shift_starts,
 )
@@ -24,9 +24,9 @@ from agon.agents.reads import (
     ParsedAnswer,
     Weighed,
     explain_refusal,
-    reading_rule_of,
     reads_of,
 )
+from agon.errors import require_choice
 from agon.games import Dice, Observation
 from agon.games.base import Times
 from agon.games.pages import aids_as_text, check_aids
@@ -51,15 +51,9 @@ class Draft(NamedTuple):
 
 
 CutOff = Literal["void", "as_done"]
-"""How an answer counts that was cut off."""
-
-
-def cut_off_of(setting: Any) -> CutOff:
-    """The setting, if it is one. Raises ValueError."""
-    if setting not in get_args(CutOff):
-        raise ValueError(f"cut_off is {setting!r}; it must be void or as_done")
-    cut_off: CutOff = setting
-    return cut_off
+"""The treatment of an answer that was cut off."""
+OnInvalid = Literal["forfeit", "random_legal"]
+"""What happens without a readable action."""
 
 
 @kind("agon.agents.llm.LLM")
@@ -99,14 +93,14 @@ class LLM:
         *,
         style: str = "zs",
         attempts: int = 5,
-        on_invalid: Literal["forfeit", "random_legal"] = "forfeit",
+        on_invalid: OnInvalid = "forfeit",
         folder: str | None = None,
         prompts: str = OURS,
         answer_tokens: int = 30,
         aids: Sequence[str] = (),
         reads: str | Mapping[str, Any] = "free",
         keeps: str | Mapping[str, Any] = "everything",
-        overflow: Literal["stop", "cut"] = "stop",
+        overflow: Overflow = "stop",
         cut_off: CutOff = "void",
         reading_rule: ReadingRule = "strict",
     ) -> None:
@@ -114,11 +108,13 @@ class LLM:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
         if not isinstance(attempts, int) or attempts < 1:
             raise ValueError(f"attempts is {attempts}; it must be a whole number of at least 1")
-        if on_invalid not in ("forfeit", "random_legal"):
-            raise ValueError(f"on_invalid is {on_invalid!r}; it must be forfeit or random_legal")
+        require_choice("on_invalid", on_invalid, OnInvalid)
+        require_choice("overflow", overflow, Overflow)
+        require_choice("cut_off", cut_off, CutOff)
+        require_choice("reading_rule", reading_rule, ReadingRule)
         self.place, self.model = place, limit_context(place.model)
-        self.keeps, self.overflow, self.cut_off = keeps_of(keeps), overflow_of(overflow), cut_off_of(cut_off)
-        self.reading_rule = reading_rule_of(reading_rule)
+        self.keeps, self.overflow, self.cut_off = keeps_of(keeps), overflow, cut_off
+        self.reading_rule = reading_rule
         self.style, self.attempts, self.on_invalid, self.folder = style, attempts, on_invalid, folder
         self.prompts = prompts
         self.answer_tokens, self.aids, self.reads = answer_tokens, tuple(aids), reads_of(reads)
@@ -191,7 +187,7 @@ class LLM:
                 await self._shorten(view, texts, self.keeps.rounds)
         aids = aids_as_text(view, self.aids)
         news = f"\n\n# To help you\n{aids}" if aids and aids != self.aids_text else ""
-        instructions = self.reads.told(texts.reads, view.legal)
+        instructions = self.reads.instructions(texts.reads, view.legal)
         messages = extend(
             self.conversation(view), "user", texts.turn(view, self.since) + news + self.thoughts + instructions
         )
@@ -297,7 +293,7 @@ async def ask(
     Raises Full where none does.
     """
     messages, answers, cut = request.messages, list[Answer](), 1
-    view, fields = request.view, reads.asked(request.view.legal)
+    view, fields = request.view, reads.request_fields(request.view.legal)
     while True:
         sample = f"{request.sample}.{len(answers)}"
         try:

@@ -7,7 +7,7 @@ family's own file is then called ours/FILE. What families share in a set, such a
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -55,7 +55,7 @@ class Template:
     def __init__(self, source: Source, macros: Sequence[str]) -> None:
         self.file, self._environment = source.file, _environment(source.folders, source.sandboxed)
         self.path = _look_up(source)
-        self._limited = run_limited if source.sandboxed else _run_here
+        self._limited = run_limited if source.sandboxed else lambda _, work: work()
         found = json.loads(self._limited(f"prompt {self.path}", self._contents))
         with _blame(self.path):
             for name in found["compiled"]:  # it has come to an end in the child
@@ -95,10 +95,6 @@ class Template:
                     raise
 
         return self._limited(f"prompt {self.path}", text)
-
-
-def _run_here(_: str, work: Callable[[], str]) -> str:
-    return work()
 
 
 GUIDES = {"_reads.md": ("constrained", "letters"), "_called.md": ("called",)}
@@ -216,7 +212,7 @@ def require_own_words(game: Game[Any]) -> None:
     wording = game.watch(game.start(Random(0))).wording
     if wording is not None and not wording.literal:
         raise AgonError(
-            f"{game.name} {game.variant} is told in other words, and what this agent notes is not: take an agent that notes nothing"
+            f"{game.name} {game.variant} is described in other words, but this agent's notes are not: choose an agent without notes"
         )
 
 
@@ -249,12 +245,12 @@ def _check_set(folder: Path, families_of_game: tuple[Path, ...]) -> None:
     """Raises AgonError for a set without files, and for one with a file that replaces none. Names with _ are for its own use."""
     files = [path.relative_to(folder) for path in sorted(folder.rglob("*.*")) if not path.name.startswith((".", "_"))]
     if not files:
-        raise AgonError(f"the prompt set {display_path(folder)} has no file: it would be {OURS} under another name")
-    named = {family.name: family / "prompts" for family in families_of_game}
+        raise AgonError(f"the prompt set {display_path(folder)} has no file: it would be the same as {OURS}")
+    folders_by_family = {family.name: family / "prompts" for family in families_of_game}
     for file in files:
         places = [place / file for place in (*families_of_game, OWN)]
-        if file.parts[0] in named:
-            places.append(named[file.parts[0]] / Path(*file.parts[1:]))
+        if file.parts[0] in folders_by_family:
+            places.append(folders_by_family[file.parts[0]] / Path(*file.parts[1:]))
         if not any(place.is_file() for place in places):
             raise AgonError(f"the prompt set {display_path(folder)} has {file}, which replaces no file of this name")
 

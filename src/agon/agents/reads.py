@@ -6,7 +6,7 @@ An agent's setting `reads` names one: free, constrained, called or weighed. Or i
 from collections.abc import Sequence
 from math import exp, fsum
 from string import ascii_uppercase
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
@@ -56,11 +56,11 @@ class Free(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="free", 
         """Why this format cannot express the actions of a space. Empty where it can."""
         return ""
 
-    def asked(self, space: Space) -> dict[str, Any]:
+    def request_fields(self, space: Space) -> dict[str, Any]:
         """The fields that this format adds to a request."""
         return {}
 
-    def told(self, texts: Template | None, space: Space) -> str:
+    def instructions(self, texts: Template | None, space: Space) -> str:
         """The instructions on the format. They follow the question."""
         return ""
 
@@ -83,17 +83,19 @@ class Constrained(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
         """Empty: every space has a schema."""
         return ""
 
-    def asked(self, space: Space) -> dict[str, Any]:
+    def request_fields(self, space: Space) -> dict[str, Any]:
         """The schema."""
         return {"schema": answer_schema(self._short(space.schema()), self.thought)}
 
     def _short(self, schema: Schema) -> Schema:
         return schema if self.text is None else limit_texts(schema, self.text)
 
-    def told(self, texts: Template | None, space: Space) -> str:
+    def instructions(self, texts: Template | None, space: Space) -> str:
         """The schema in words."""
         assert texts is not None
-        parts = {name: describe_schema(part, 1) for name, part in self.asked(space)["schema"]["properties"].items()}
+        parts = {
+            name: describe_schema(part, 1) for name, part in self.request_fields(space)["schema"]["properties"].items()
+        }
         return "\n\n" + texts.render("constrained", parts.get(THOUGHT), parts[ACTION])
 
     def read(self, answer: Answer, space: Space, dice: Dice | None, rule: ReadingRule = "strict") -> ParsedAnswer:
@@ -111,15 +113,15 @@ class Called(Constrained, frozen=True, forbid_unknown_fields=True, tag="called",
 
     def fault(self, space: Space) -> str:
         """Why the actions are no calls of tools. Empty where they are."""
-        return "" if space.as_tools() else "its actions are no calls of tools: take an agent with reads: constrained"
+        return "" if space.as_tools() else "its actions are not calls of tools: choose an agent with reads: constrained"
 
-    def asked(self, space: Space) -> dict[str, Any]:
+    def request_fields(self, space: Space) -> dict[str, Any]:
         """The tools."""
         thought: dict[str, Schema] = {THOUGHT: {"type": "string", "maxLength": self.thought}} if self.thought else {}
         parts = {name: self._short(schema)["properties"] for name, schema in space.as_tools().items()}
         return {"tools": {name: object_of({**thought, **properties}) for name, properties in parts.items()}}
 
-    def told(self, texts: Template | None, space: Space) -> str:
+    def instructions(self, texts: Template | None, space: Space) -> str:
         """The tools by name."""
         assert texts is not None
         return "\n\n" + texts.render("called", list(space.as_tools()))
@@ -162,11 +164,11 @@ class Weighed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="weig
             return tuple(ascii_uppercase[: len(actions)])
         return tuple(f"[move] {space.format(action)}" for action in actions)
 
-    def asked(self, space: Space) -> dict[str, Any]:
+    def request_fields(self, space: Space) -> dict[str, Any]:
         """The weighed answers, as a request's options."""
         return {"options": self.options(space)}
 
-    def told(self, texts: Template | None, space: Space) -> str:
+    def instructions(self, texts: Template | None, space: Space) -> str:
         """What each letter stands for."""
         if self.labels == "words":
             return ""
@@ -206,14 +208,6 @@ def reads_of(given: object) -> AnswerFormat:
         raise AgonError(
             f"reads is {given!r}: {describe_fault(error)}; it is free, constrained, called or weighed"
         ) from None
-
-
-def reading_rule_of(setting: Any) -> ReadingRule:
-    """The setting, if it is one. Raises ValueError."""
-    if setting not in get_args(ReadingRule):
-        raise ValueError(f"reading_rule is {setting!r}; it must be strict or as_done")
-    rule: ReadingRule = setting
-    return rule
 
 
 def format_of_beliefs(reads: AnswerFormat) -> AnswerFormat:

@@ -30,10 +30,10 @@ def say_hosts(models: Mapping[str, Model], other_hosts: bool = True) -> None:
         return
     if not sys.stdin.isatty():
         raise AgonError(
-            "the note above names a host or key that agon's own file does not: say other_hosts=true if it is right"
+            "the note above names a host or key that agon's own file does not have: add other_hosts=true if this is right"
         )
     if not click.confirm("Ask there?"):
-        raise AgonError("nothing was asked; take the file out of conf/model, or call it otherwise")
+        raise AgonError("nothing was asked; remove the file from conf/model, or rename it")
 
 
 def _hides_another(name: str, model: Model) -> str:

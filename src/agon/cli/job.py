@@ -85,9 +85,8 @@ def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequen
         VERSION,
         check_settings,
         explain_error,
+        hydra_session,
         search_project,
-        without_environment,
-        without_host,
     )
 
     def job(composed: DictConfig) -> None:
@@ -103,7 +102,7 @@ def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequen
     sys.argv = [program, *words]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # an error of composition is raised, and not printed by Hydra
     try:
-        with without_environment(), without_host():
+        with hydra_session():
             hydra.main(str(MAIN), PRIMARY, VERSION)(job)()
     except (HydraException, *FAULTS) as error:
         raise explain_error(error) from error

@@ -20,12 +20,12 @@ def _kinds(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
 @click.command("list")
 @click.argument("kinds", nargs=-1, required=True, shell_complete=_kinds)
 def list_(kinds: Sequence[str]) -> None:
-    """Lists what there is, with a line on each.
+    """Lists names, each with a line that explains it.
 
     agon list games, agents, models, experiments, notebooks or metrics.
     """
     for kind in kinds:
-        rows = [*map(_mark_broken(kind), listed(kind))]
+        rows = [*map(_mark_broken(kind), describe_names(kind))]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             click.echo(visible("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()))
@@ -36,13 +36,13 @@ def list_(kinds: Sequence[str]) -> None:
             )
         if kind == "metrics":
             click.echo(
-                "One of your own: METRICS and measured() in a module that `packages` in conf/config.yaml names "
-                "(docs/how-to/name-a-metric.md)"
+                "For a metric of your own write METRICS and measured() in a module, and add it to `packages` in conf/config.yaml "
+                "(docs/how-to/add-a-metric.md)"
             )
 
 
 def _mark_broken(kind: str) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
-    """What says of the row of a game, agent or model that cannot be built why it cannot."""
+    """A function that adds the reason to the row of a game, agent or model that cannot be built."""
     from agon.conf import compose_together, expand_settings, load, names
 
     group = kind.removesuffix("s")
@@ -70,7 +70,7 @@ def _prompt_sets() -> list[str]:
     return prompt_sets([*CODE.glob("games/*/"), *find_families()])
 
 
-def listed(kind: str) -> list[tuple[str, ...]]:
+def describe_names(kind: str) -> list[tuple[str, ...]]:
     """The names of a kind, with a line on each. Raises AgonError for an unknown kind."""
     from agon.conf import LISTED, describe_file, names, suggest
 

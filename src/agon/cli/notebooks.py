@@ -18,18 +18,18 @@ from agon.paths import display_path, in_project
 @click.command()
 @click.argument("kind", type=click.Choice(["study"]), expose_value=False)
 @click.argument("name")
-@click.option("--path", metavar="FOLDER", default="studies", help="The folder that gets it, as FOLDER/NAME.")
+@click.option("--path", metavar="FOLDER", default="studies", help="The new folder is FOLDER/NAME.")
 @click.option(
     "--model",
     default="smollm2",
     shell_complete=options.names_of("models"),
-    help="Who is asked at first: a file in conf/model.",
+    help="The model to ask: a file in conf/model.",
 )
 def new(name: str, path: str, model: str) -> None:
-    """Makes a study: a folder of one's own.
+    """Makes a folder for a study of your own.
 
-    agon new study NAME makes studies/NAME, with conf, a metric, a notebook and stages of its own.
-    They ask a small model, which `make pocket` in agon's folder installs; --model standin needs nothing.
+    agon new study NAME makes studies/NAME, with its own conf, metric, notebook and stages. They ask a small model,
+    which `make pocket` in agon's folder installs. --model standin needs no model.
     """
     from agon.conf import load
     from agon.study import make_study
@@ -43,20 +43,20 @@ def new(name: str, path: str, model: str) -> None:
     lines = [f"cd {shlex.quote(str(place))}", *first, f"agon record   # asks {model}", "dvc repro     # makes the page"]
     click.echo("\n  ".join([f"{place} is made; what is in it, its README.md says. Now:", *lines]))
     if obstacle := load("model", model).obstacle:
-        click.echo(f"note: {model} cannot be asked yet: {obstacle}; or take --model standin, which needs nothing")
+        click.echo(f"note: {model} cannot be asked yet: {obstacle}; or choose --model standin, which needs no model")
 
 
 @click.command()
 @click.argument("name", shell_complete=options.names_of("notebooks"))
 @click.argument("parameters", nargs=-1, metavar="[PARAMETER=VALUE]...")
-@click.option("--run", help="The name of the run: all goes to runs/RUN.")
+@click.option("--run", help="The name of the run; writes below runs/RUN.")
 @options.force
 def notebook(name: str, parameters: Sequence[str], run: str | None, force: bool) -> None:
     """Runs a notebook.
 
-    agon notebook NAME runs notebooks/NAME.ipynb as the report has it, into reports/; conf/notebook/NAME.yaml, where it is there,
-    has its parameters. Others, PARAMETER=VALUE, need a name: --run RUN writes all of it below runs/RUN/. A run that is there is
-    made again with --force. Of a study, study=NAME, the run is called NAME, and is made again whenever it is asked for.
+    agon notebook NAME runs notebooks/NAME.ipynb with the report's parameters, and writes into reports/. The parameters
+    are in conf/notebook/NAME.yaml. For other parameters, PARAMETER=VALUE, name the run: --run RUN writes everything
+    below runs/RUN/. --force repeats a run that exists. study=NAME names the run NAME, and always repeats it.
     """
     from agon.conf import current_name, renaming_notes
     from agon.notebook import execution
@@ -72,12 +72,12 @@ def notebook(name: str, parameters: Sequence[str], run: str | None, force: bool)
     folder = execution.folder_of(run)
     if parameters and not run and not force:
         raise AgonError(
-            f"{' '.join(parameters)} is not what the report has: name the run with --run NAME, and all goes to runs/NAME; "
-            "--force writes over the report's own page"
+            f"{' '.join(parameters)} differs from the report's parameters: add --run NAME to write into runs/NAME, "
+            "or --force to replace the report's page"
         )
     again = bool(run) and (folder / "reports" / f"{name}.ipynb").exists()
     if again and not force:
-        raise AgonError(f"runs/{run} has a page of {name} already: take another name, or make it again with --force")
+        raise AgonError(f"runs/{run} has a page of {name} already: choose another name, or replace it with --force")
     changes = [in_project(settings["out"]) / part for part in execution.PARTS] if again and "out" in settings else []
     with set_aside([folder] if run and not folder.exists() else changes):
         page = execution.run(name, settings, folder)

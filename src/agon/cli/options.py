@@ -8,7 +8,7 @@ import click
 AT_LEAST_1 = click.IntRange(min=1)
 
 Completion = Callable[[click.Context, click.Parameter, str], list[str]]
-"""What click asks for the names that begin as typed."""
+"""The function that click calls for the names that begin with the typed text."""
 
 
 class Anywhere(click.Command):
@@ -19,20 +19,20 @@ def names_of(kind: str) -> Completion:
     """The names that `agon list KIND` lists."""
 
     def names(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-        from agon.cli.listing import listed
+        from agon.cli.listing import describe_names
 
-        return [name for name, *_ in listed(kind) if name.startswith(typed)]
+        return [name for name, *_ in describe_names(kind) if name.startswith(typed)]
 
     return names
 
 
-force = click.option("--force", is_flag=True, help="Write over what is there.")
+force = click.option("--force", is_flag=True, help="Replace files that exist.")
 out = partial(click.option, "--out", metavar="PATH")
 experiment = partial(
     click.option,
     "--experiment",
     metavar="NAME",
     shell_complete=names_of("experiments"),
-    help="Whose transcript: transcripts/NAME.parquet.",
+    help="The experiment; reads transcripts/NAME.parquet.",
 )
-turns = partial(click.option, "--turns", metavar="FILE", help="Or a turns table.")
+turns = partial(click.option, "--turns", metavar="FILE", help="A turns table instead of an experiment.")

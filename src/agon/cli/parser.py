@@ -136,8 +136,8 @@ def _require_project(verb: click.Command) -> None:
     """Says which project is used if it is not the working folder. Raises AgonError where a nearer folder lacks the mark."""
     if STRANGE is not None and not isinstance(verb, Anywhere):
         raise AgonError(
-            f"{STRANGE / CONFIG} does not say `{MARK}`: if {STRANGE} is a project of agon (a study from before needs it), "
-            "write this line into the file; if not, go to one that is, or make one: agon new study NAME"
+            f"{STRANGE / CONFIG} does not say `{MARK}`: if {STRANGE} is a project of agon (such as an older study), "
+            "add this line to the file; if not, go to a project, or make one: agon new study NAME"
         )
     if UNTRUSTED is not None:
         reason = "it belongs to another user, or everybody may write to it"
@@ -152,10 +152,10 @@ def _require_options(verb: click.Command, words: Sequence[str]) -> None:
     for word in words:
         name, equals, value = word.partition("=")
         if isinstance(verb, Job) and name.startswith("--") and name[2:] not in {*options, "help", ""}:
-            raise click.UsageError(f"{verb.name} has settings: write {_setting(name[2:])}=VALUE in the place of {name}")
+            raise click.UsageError(f"{verb.name} has settings: write {_setting(name[2:])}=VALUE instead of {name}")
         if equals and name in options:
             correct = f"--{name}" if options[name].is_flag else f"--{name} {shlex.quote(value)}"
-            raise click.UsageError(f"{verb.name} has options: write {correct} in the place of {word}")
+            raise click.UsageError(f"{verb.name} has options: write {correct} instead of {word}")
 
 
 def _setting(name: str) -> str:
@@ -170,14 +170,14 @@ def _setting(name: str) -> str:
     subcommand_metavar="VERB ...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120, "show_default": True},
 )
-@click.option("--debug", is_flag=True, expose_value=False, help="Errors come with their traceback.")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 @click.version_option(package_name="agon", message="%(prog)s %(version)s")
 def agon() -> None:
-    """Games that need social and strategic reasoning, played by language models, scripts and people.
+    """Language models, scripts and people play games of social and strategic reasoning.
 
-    Settings are those of conf/agon.yaml, experiments are files in conf/experiment, and paths begin in the project's
-    folder: the nearest one, from here upwards, whose conf/config.yaml says `agon: true`. The shell completes verbs, options
-    and names after eval "$(_AGON_COMPLETE=bash_source agon)"; zsh_source and fish_source are there too.
+    Settings are in conf/agon.yaml and experiments in conf/experiment. Paths start at the project's folder: the nearest
+    folder, from here upwards, whose conf/config.yaml says `agon: true`. To complete verbs, options and names in the
+    shell, run eval "$(_AGON_COMPLETE=bash_source agon)", or zsh_source or fish_source.
     """
 
 

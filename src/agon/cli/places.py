@@ -25,8 +25,8 @@ OF_ONE_RUN = (
     *("fresh", "partial", "out"),
 )
 """Settings of one run, on which matches do not depend."""
-OTHER = "name another place with out=, or say force=true to write there all the same"
-ELSEWHERE = "name another place with --out, or say --force to write there all the same"
+OTHER = "choose another file with out=, or add force=true to replace it"
+ELSEWHERE = "choose another folder with --out, or add --force to replace its files"
 
 
 def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
@@ -41,7 +41,7 @@ def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model
     matches, models = plan(experiment, large=settings["large"]), models_of(experiment)
     name = experiment["name"]
     if name in recorded_games():
-        raise AgonError(f"{name} is the name of what `agon ingest` makes: set experiment.name to another")
+        raise AgonError(f"{name} is a name that `agon ingest` uses: set experiment.name to another one")
     _require_own_name(name)
     return name, matches, models, Recording(ROOT / "data/recordings" / name)
 
@@ -54,12 +54,23 @@ def say_cautions(settings: Settings) -> None:
         click.echo(visible(f"note: {caution}"))
 
 
-def say_other_plan(matches: Collection[Match], recording: Recording) -> None:
-    """Prints that the matches are not those registered beside the recording, if they are not."""
+def say_differences(matches: Collection[Match], models: Mapping[str, Model], recording: Recording) -> None:
+    """Prints how the recording differs: in the matches registered beside it, and in the hosts that a model's answers are from.
+
+    Answers of another host are used all the same, because the host is no part of what an answer is recorded by.
+    """
     from agon.record.registration import explain_other_plan
 
     if why := explain_other_plan(recording.path.parent, [match.id for match in matches]):
         click.echo(visible(f"note: {why}, which `agon compare` will say too"))
+    for name, model in models.items():
+        hosts = recording.hosts_of(model.identity)
+        if hosts and model.host not in hosts:
+            note = (
+                f"note: the recorded answers of {name} are from {', '.join(hosts)}, and its file now asks {model.place}: "
+                "they are taken as its answers; experiment.name=NEW records others"
+            )
+            click.echo(visible(note), err=True)
 
 
 def _require_own_name(name: str) -> None:
@@ -72,12 +83,12 @@ def _require_own_name(name: str) -> None:
     name_inside = document(input_path(CONF / f"experiment/{file_name}.yaml")).get("name", file_name)
     if name_inside != file_name:
         raise AgonError(
-            f"conf/experiment/{file_name}.yaml says `name: {name_inside}`: call both the same, for stages and files go by it"
+            f"conf/experiment/{file_name}.yaml says `name: {name_inside}`: give both the same name, because stages and files use it"
         )
     if name != file_name and name in names("experiment"):
         raise AgonError(
-            f"experiment.name={name} is what conf/experiment/{name}.yaml is called, and this is {file_name}: take another name, "
-            "or one's turns and recording would be taken for the other's"
+            f"experiment.name={name} is the name of conf/experiment/{name}.yaml, but this is {file_name}: choose another name, "
+            "because both would share turns and a recording"
         )
 
 
@@ -105,7 +116,7 @@ def outside_data(out: str) -> Path:
     """The path of an output. Raises AgonError for one in data/."""
     path = in_project(out)
     if any(path.resolve().is_relative_to(project / "data") for project in (ROOT, SHIPPED)):
-        raise AgonError(f"{out} lies in data/, which holds inputs only: name another place")
+        raise AgonError(f"{out} is in data/, which has inputs only: choose another folder")
     return path
 
 
@@ -124,7 +135,9 @@ def turns_file(settings: Settings, name: str) -> Path:
     if not out.exists() or (settings["force"] and out.is_file()):
         return note_outside(out)
     if not is_turns(out):
-        raise AgonError(f"out={settings['out']} is there and is no turns table: name another file, or move it away")
+        raise AgonError(
+            f"out={settings['out']} exists and is not a turns table: choose another file, or move this one away"
+        )
     if others := sorted(experiments(out) - {name}):
         raise AgonError(f"{display_path(out)} holds turns of {', '.join(others)}, not of {name}: {OTHER}")
     return note_outside(out)
@@ -151,7 +164,7 @@ def own_folder(out: str, names: Collection[str], force: bool) -> Path:
         raise AgonError(f"--out {out} is a file: name a folder")
     others = [other.name for other in sorted(path.glob("*")) if other.name not in names] if path.is_dir() else []
     if others and not force:
-        raise AgonError(f"--out {out} holds {others[0]}, which another has made: {ELSEWHERE}")
+        raise AgonError(f"--out {out} holds {others[0]}, which another command has made: {ELSEWHERE}")
     return note_outside(path)
 
 

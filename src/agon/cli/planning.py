@@ -53,7 +53,8 @@ def explain_budget(
 def plan(settings: Settings) -> None:
     """Estimates the bill: calls, tokens, cost and time.
 
-    experiment=NAME is a file in conf/experiment; experiment.repetitions=2 changes a part of it; batch=true asks in batches.
+    experiment=NAME is a file in conf/experiment. experiment.repetitions=2 changes one of its settings. batch=true asks
+    in batches.
     """
     from agon.models.batch import Journal, use_batches
     from agon.record.estimate import estimates
@@ -109,8 +110,8 @@ def plan(settings: Settings) -> None:
     click.echo(bill_of(rows))
     for game, steps in _games_without_limit(matches).items() if any(row.questions for row in rows) else ():
         click.echo(
-            f"note: {game} does not say how often it asks a seat, so that `at most` has matches of {steps:,} steps; "
-            "`times_asked` of its class would say it (docs/how-to/add-a-game.md)"
+            f"note: {game} does not say how often it asks a seat, so `at most` assumes matches of {steps:,} steps; "
+            "add `times_asked` to its class (docs/how-to/add-a-game.md)"
         )
     for line in explain_budget(settings["budget"], by_match):
         click.echo(line)

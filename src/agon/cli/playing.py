@@ -21,7 +21,7 @@ from agon.cli.places import (
     own_folder,
     require_own_file,
     same_words,
-    say_other_plan,
+    say_differences,
     transcript_of,
     turns_file,
 )
@@ -40,10 +40,11 @@ MISSING = 12
 
 
 def play(settings: Settings) -> None:
-    """Plays from scripts and recordings, for nothing.
+    """Plays scripts and recordings, at no cost.
 
-    experiment=NAME is written to transcripts/NAME.parquet, or to out=FILE. The same command goes on where it was stopped;
-    fresh=true plays everything again. partial=true plays the matches that are recorded to their end, and says which are not.
+    experiment=NAME is written to transcripts/NAME.parquet, or to out=FILE. If it stops, the same command continues.
+    fresh=true plays everything again. partial=true plays the matches that are completely recorded, and names the
+    others.
     """
     from filelock import FileLock
 
@@ -58,7 +59,7 @@ def play(settings: Settings) -> None:
     name, matches, models, recording = experiment_of(settings)
     out = turns_file(settings, name)
     require_own_file(settings, out)
-    say_other_plan(matches, recording)
+    say_differences(matches, models, recording)
     incomplete: list[Match] | None = [] if settings["partial"] else None
     replayed = {
         model_name: Replayed(model_name, model.identity, recording, model.room) for model_name, model in models.items()
@@ -79,8 +80,8 @@ def play(settings: Settings) -> None:
                 pull = "`dvc pull data.dvc` fetches what was recorded; " * _may_be_pulled(recording.path)
                 raise AgonError(
                     f"{error}: {why and f'{why}; '}{pull}"
-                    f"{f'python -m agon record {same_words()}'.rstrip()} would record what is missing, for {price}"
-                    + ("; partial=true plays what is whole" if incomplete is None else "")
+                    f"{f'python -m agon record {same_words()}'.rstrip()} would record the rest, for {price}"
+                    + ("; partial=true plays the complete matches" if incomplete is None else "")
                 ) from None
         if cells := {(match.id, seat): match.cell for match in matches for seat in match.subjects}:
             turns = in_cells(turns, cells)
@@ -121,7 +122,7 @@ def _mark_partial(turns: DataFrame, total: int, out: Path, force: bool) -> DataF
     from agon.turns import mark_partial, partial, read
 
     if out.exists() and not force and not partial(read(out, ["experiment"])):
-        raise AgonError(f"{display_path(out)} is of matches that are all whole: {OTHER}")
+        raise AgonError(f"{display_path(out)} has only complete matches: {OTHER}")
     return mark_partial(turns, total)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agon.cli.hosts import say_hosts
-from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions, say_other_plan
+from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions, say_differences
 from agon.cli.words import bar_of, bill_of
 from agon.errors import AgonError, count, visible
 from agon.paths import ROOT, display_path
@@ -32,9 +32,10 @@ PAGE_SETTINGS = {"experiment", "experiment.models", "experiment.prompts"}
 def record(settings: Settings) -> int:
     """Asks models and records every answer.
 
-    experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits; the
-    same command goes on where it was stopped. batch=true asks in batches, for less money. It stops when nothing of a model's first 30
-    answers can be read, with readable=0.5 when fewer than half can, and with served=stop when another model answers than before.
+    experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits. If
+    it stops, the same command continues. batch=true asks in batches, which costs less. It stops if none of a model's
+    first 30 answers can be read. readable=0.5 stops it if fewer than half can be read, and served=stop if another model
+    answers than before.
     """
     import asyncio
 
@@ -55,13 +56,13 @@ def record(settings: Settings) -> int:
             f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
         )
     say_cautions(settings)
-    say_other_plan(matches, recording)
+    say_differences(matches, models, recording)
     say_hosts(models, settings["other_hosts"])
     if not settings["batch"]:
         Journal(recording.path.parent, recording.holds).require_none_waiting()
     budget = Budget(**settings["budget"])
     if why := explain_cache_miss(asking, models, recording):
-        click.echo(f"note: {why}; all is asked anew")
+        click.echo(f"note: {why}; all questions are asked again")
     writer = Writer(recording, lock_of(name))
     journal, failing = Journal(recording.path.parent, recording.holds), FailureNotes(budget.costs)
     try:
@@ -109,14 +110,15 @@ def record(settings: Settings) -> int:
         if final_halts := sum(halt.final for halt in halted):
             who = "they" if final_halts == len(halted) else f"{final_halts:,} of them"
             again = f"{who} would end there again: change what is said above"
-            again += f"; python -m agon play {same_words()}".rstrip() + " partial=true plays what is whole"
+            again += f"; python -m agon play {same_words()}".rstrip() + " partial=true plays the complete matches"
         else:
-            again = "the same command goes on where it was"
+            again = "the same command continues"
         if cause := ledger.answers.cause:
             click.echo(f"why: {cause}")
         if not budget.costs.answers and budget.costs.last not in reason:
             reason += f"; no call was answered, the last: {budget.costs.last}"
-        click.echo(f"stopped; {count(len(halted), 'match')} begun and not at the end: {visible(reason)}; {again}")
+        complete = f"{matches_done['matches']:,} of {count(len(asking), 'match')} recorded to the end"
+        click.echo(f"stopped; {complete}, {len(halted):,} begun: {visible(reason)}; {again}")
         return 3
     if cause := ledger.answers.cause:
         click.echo(f"note: {cause}")

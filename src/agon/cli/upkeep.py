@@ -25,10 +25,10 @@ STORES = {
 def verify() -> None:
     """Checks data/ against data.dvc.
 
-    Every file is read, and every copy of it in store/ and .dvc/cache. make repro begins with it.
+    It reads every file, and every copy of it in store/ and .dvc/cache. `make repro` begins with this check.
     """
     if not (ROOT / "data.dvc").is_file():
-        raise AgonError(f"{ROOT} has no data.dvc: nothing is pinned there that could be checked")
+        raise AgonError(f"{ROOT} has no data.dvc, so there is nothing to check")
     verify_data(ROOT)
 
 
@@ -44,7 +44,9 @@ def verify_data(root: Path) -> int:
     pinned = {f"data/{entry['relpath']}": entry["md5"] for entry in _pinned_files(root)}
     for name, pinned_hash in pinned.items():
         if not (root / name).is_file():
-            raise AgonError(f"{name} is not there: `dvc pull data.dvc` brings it, `dvc add data` does without it")
+            raise AgonError(
+                f"{name} is missing: `dvc pull data.dvc` fetches it, `dvc add data` accepts that it is gone"
+            )
         if _hash(root / name) != pinned_hash:
             raise _difference(f"{name} is not what data.dvc says")
     for name in sorted(_files_there(root)):
@@ -64,13 +66,13 @@ def _pinned_files(root: Path) -> list[dict[str, str]]:
         path = root / store / "files" / "md5" / pin["md5"][:2] / pin["md5"][2:]
         if path.exists():
             return msgspec.json.decode(path.read_bytes(), type=list[dict[str, str]])
-    raise AgonError("what data.dvc stands for is not here: `dvc pull data.dvc` fetches it")
+    raise AgonError("the data of data.dvc are not here: `dvc pull data.dvc` fetches it")
 
 
 def _difference(fault: str) -> AgonError:
     return AgonError(
-        f"{fault}: `dvc add data` keeps what is there now, such as a recording; "
-        "`dvc fetch data.dvc && dvc checkout --force --relink data.dvc` puts back what was pinned"
+        f"{fault}: `dvc add data` keeps the files as they are now, such as a new recording; "
+        "`dvc fetch data.dvc && dvc checkout --force --relink data.dvc` restores the pinned files"
     )
 
 

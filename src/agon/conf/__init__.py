@@ -14,9 +14,8 @@ from agon.conf.composition import (
     explain_error,
     file_of,
     forget_files,
+    hydra_session,
     search_project,
-    without_environment,
-    without_host,
 )
 from agon.conf.derived import derived_games
 from agon.conf.files import (
@@ -59,6 +58,7 @@ __all__ = [
     "find_families",
     "forget_files",
     "games",
+    "hydra_session",
     "id_name",
     "load",
     "names",
@@ -70,6 +70,4 @@ __all__ = [
     "settings_of",
     "suggest",
     "suggest_file",
-    "without_environment",
-    "without_host",
 ]

@@ -51,7 +51,7 @@ def load(group: str, name: str, conf: Path = CONF) -> Any:
     settings = settings_of(group, name, conf)
     try:
         if "_target_" not in settings:
-            raise AgonError("it has no _target_, which says what it is")
+            raise AgonError("it has no _target_, which names its class or function")
         object_ = build(settings)
         if isinstance(object_, Game):
             _require_named(object_)
@@ -103,6 +103,6 @@ def require_distinct_games(games: list[Game[Any]]) -> list[Game[Any]]:
     for game in games:
         if game_of_name.setdefault((game.name, game.variant), game) != game:
             raise AgonError(
-                f"two games in conf/game are called {game.name}, variant {game.variant}: give one another `variant`"
+                f"two games in conf/game are called {game.name}, variant {game.variant}: change the `variant` of one"
             )
     return games

@@ -103,7 +103,9 @@ def _own_settings() -> Path | None:
     settings, hydra = CONF / "agon.yaml", CONF / "hydra"
     same = settings.is_file() and read_text_file(settings) == read_text_file(SHIPPED / "conf/agon.yaml")
     for hiding in [path for path in (settings, hydra) if path.exists() and not (same and path == settings)]:
-        raise AgonError(f"conf/{hiding.name} would hide agon's own: what differs goes into conf/config.yaml")
+        raise AgonError(
+            f"conf/{hiding.name} would hide agon's file: write the settings that differ into conf/config.yaml"
+        )
     return settings if same else None
 
 
@@ -116,7 +118,7 @@ def _require_harmless(path: Path) -> None:
         raise AgonError(f"{display_path(path)}: {error}") from None
     if _sets_hydra(text):
         raise AgonError(
-            f"{display_path(path)}: Hydra's own settings, and @package, are for the command line: take them out of the file"
+            f"{display_path(path)}: Hydra's own settings, and @package, belong on the command line: remove them from the file"
         )
 
 
@@ -135,32 +137,24 @@ def _sets_hydra(text: str) -> bool:
 
 
 @contextmanager
-def without_environment() -> Iterator[None]:
-    """In this context ${oc.env:...} does not exist, also in lists of defaults.
+def hydra_session() -> Iterator[None]:
+    """In this context Hydra is in use by nobody else, and ${oc.env:...} does not exist, also in lists of defaults.
 
-    The reader's program may have a resolver of its own, which no public function of OmegaConf would put back. The name is
-    private (tests/test_environment.py notices if it goes).
+    After it, a program that Hydra runs has its state again, and a resolver of its own. No public function of OmegaConf would put
+    back a resolver, so the name is private (tests/test_environment.py notices if it goes).
     """
-    resolver = BaseContainer._resolvers.pop("oc.env", None)
-    try:
-        yield
-    finally:
-        if resolver is not None:
-            BaseContainer._resolvers["oc.env"] = resolver
-
-
-@contextmanager
-def without_host() -> Iterator[None]:
-    """In this context Hydra is in use by nobody else. After it, the program that Hydra runs has its state again."""
     from hydra.core.global_hydra import GlobalHydra
     from hydra.core.hydra_config import HydraConfig
 
+    resolver = BaseContainer._resolvers.pop("oc.env", None)
     hydra, settings = GlobalHydra.instance().hydra, HydraConfig.instance().cfg
     GlobalHydra.instance().clear()
     try:
         yield
     finally:
         GlobalHydra.instance().hydra, HydraConfig.instance().cfg = hydra, settings
+        if resolver is not None:
+            BaseContainer._resolvers["oc.env"] = resolver
 
 
 _COMPOSING = Lock()
@@ -174,9 +168,9 @@ def compose(name: str | None, overrides: Sequence[str] = (), conf: Path = CONF) 
 
     search_project()
     folder = MAIN if conf == CONF else conf.absolute()
-    with _COMPOSING, without_environment():
+    with _COMPOSING, hydra_session():
         try:
-            with without_host(), hydra.initialize_config_dir(str(folder), version_base=VERSION):
+            with hydra.initialize_config_dir(str(folder), version_base=VERSION):
                 return hydra.compose(name, list(overrides))
         except (HydraException, *FAULTS) as error:
             fault = error
@@ -193,7 +187,7 @@ def check_settings(composed: DictConfig, conf: Path = CONF) -> dict[str, Any]:
     settings = plain(composed)
     if any(settings.get(name) != reader_settings(conf)[name] for name in OF_READER):
         raise AgonError(
-            f"{' and '.join(OF_READER)} are named in conf/config.yaml alone: every command trusts the same code"
+            f"{' and '.join(OF_READER)} can only be set in conf/config.yaml, so that every command trusts the same code"
         )
     try:
         msgspec.convert(settings, Settings)
@@ -255,7 +249,7 @@ def explain_error(error: Exception, conf: Path = CONF) -> AgonError:
             hint = f"did you mean experiment={error.override}?" if known else "write setting=value"
             return AgonError(f"{error.override!r:.200} sets nothing: {hint}")
         return AgonError(
-            f"{error.override!r:.200} cannot be read: where its value is one text, write {_quoted(name, value):.200}"
+            f"{error.override!r:.200} cannot be read: if its value is one text, write {_quoted(name, value):.200}"
         )
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
@@ -265,16 +259,16 @@ def explain_error(error: Exception, conf: Path = CONF) -> AgonError:
         return AgonError(_explain_unknown(unknown[1], conf))
     if isinstance(error, RecursionError):
         return AgonError(
-            "it is nested too deep, or its `defaults` go round in a circle: a file names itself, or one that names it"
+            "it is nested too deeply, or its `defaults` form a circle: a file names itself, or a file that names it"
         )
     if several := re.match(r"Ambiguous value for argument '([^']*)'", str(error)):
         name, _, value = several[1].partition("=")
         return AgonError(
             f"{several[1]!r:.200} has several values: for a list write {name}=[{value}], for one text "
-            f"{_quoted(name, value):.200}, for a run with each add --multirun"
+            f"{_quoted(name, value):.200}, to run with each of them add --multirun"
         )
     if sweep := re.match(r"Sweep parameters '([^']*)' requires", str(error)):
-        return AgonError(f"{sweep[1]!r:.200} stands for several values: add --multirun for a run with each")
+        return AgonError(f"{sweep[1]!r:.200} stands for several values: add --multirun to run with each of them")
     if duplicate := re.match(r"Multiple values for (\S+)\.|(\S+) appears more than once", str(error)):
         group = duplicate[1] or duplicate[2]
         return AgonError(
@@ -294,7 +288,7 @@ def _quoted(name: str, value: str) -> str:
 
 
 def _explain_unknown(key: str, conf: Path) -> str:
-    """What is wrong with a setting that there is not, and what to write."""
+    """The message for a setting that does not exist: what is wrong, and what to write."""
     if key == "experiment":
         return "experiment takes the name of one file in conf/experiment: agon list experiments"
     if key.startswith("hydra."):

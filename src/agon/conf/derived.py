@@ -19,7 +19,7 @@ MARK = "~"
 
 
 @functools.cache
-def _entry_points() -> tuple[EntryPoint, ...]:
+def makers() -> tuple[EntryPoint, ...]:
     """The entry points of packages that exist, which conf/ may name from now on. A deleted package leaves its entry points."""
     packages = {door.module.partition(".")[0]: door for door in entry_points(group=GROUP)}
     doors = {package: door for package, door in packages.items() if find_spec(package)}
@@ -27,21 +27,16 @@ def _entry_points() -> tuple[EntryPoint, ...]:
     return tuple(doors.values())
 
 
-def allow_makers() -> None:
-    """Allows settings to name classes and functions of a package that derives games."""
-    _entry_points()
-
-
 def _maker() -> Any:
     """The module that derives games; None where no package does."""
-    return next((door.load() for door in _entry_points()), None)
+    return next((door.load() for door in makers()), None)
 
 
 def derived_settings(game: str, name: str, conf: Path) -> dict[str, Any]:
     """The settings of GAME~NAME. Raises AgonError."""
     if (maker := _maker()) is None:
         raise AgonError(
-            f"game {game}{MARK}{name}: no package is installed that makes games of games: install agon_twins, or name {game} alone"
+            f"game {game}{MARK}{name}: no installed package makes games from games: install agon_twins, or name {game} alone"
         )
     settings: dict[str, Any] = maker.settings(game, name, conf)
     return settings

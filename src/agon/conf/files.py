@@ -124,7 +124,7 @@ def current_name(group: str, name: str, conf: Path = CONF) -> str:
 
 @functools.cache
 def id_name(group: str, name: str, conf: Path = CONF) -> str:
-    """The name that ids hash: the old name of a file that has one, so that a new name changes no id.
+    """The name that ids hash. If a file was renamed, this is its old name, so the new name changes no id.
 
     A project's file with the name of a file of agon is another file. Ids hash it by its own name.
     """
@@ -163,8 +163,8 @@ def describe_file(group: str, name: str, conf: Path = CONF) -> str:
 def suggest(name: str, names: Sequence[str], more: str = "") -> str:
     """A hint for a `name` that does not exist: the nearest name, or if none is near all names; of more than FEW, some.
 
-    Of a setting `part.name` only the settings of `part` are near, if there is such a part.
-    `more`: the command that lists all. The hint adds it where no name is near.
+    For a setting `part.name` only the settings of `part` count as near, if `part` exists. `more`: the command that
+    lists all. The hint adds it where no name is near.
     """
     part, _, end = name.rpartition(".")
     in_part = [key for key in names if part and key.rpartition(".")[0] == part]

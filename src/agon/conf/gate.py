@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
-from agon.conf.derived import allow_makers
+from agon.conf.derived import makers
 from agon.errors import AgonError, describe_fault
 from agon.games import Game
 from agon.paths import display_path, read_text_file
@@ -73,7 +73,7 @@ def document(path: Path) -> dict[str, Any]:
         require_small(text)
         settings = OmegaConf.create(text)
         if not OmegaConf.is_dict(settings):
-            raise AgonError("it holds no settings: write name: value")
+            raise AgonError("it has no settings: write name: value")
         return plain(settings)
     except (AgonError, *FAULTS) as error:
         raise AgonError(f"{display_path(path)}: {reason(error)}") from error
@@ -107,7 +107,7 @@ def _require_plain(value: Any) -> None:
     elif isinstance(value, str) and "${" in value and ":" in value:
         raise AgonError(f"{value[:80]!r}: ${{...:...}} is not computed here: write the value")
     elif isinstance(value, float) and not isfinite(value):
-        raise AgonError(f"{value} is no number to count with: null means none")
+        raise AgonError(f"{value} is not a finite number: write null for none")
     elif not isinstance(value, str | int | float | None):
         raise AgonError(f"{str(value)[:80]} is a {type(value).__name__}: write it as text, in quotes")
 
@@ -119,7 +119,7 @@ def allowed_target(settings: Mapping[str, Any]) -> tuple[Callable[..., Any], dic
     Raises AgonError for any other `_target_`, and for arguments that it does not have or whose types do not fit.
     """
     name, partial = settings["_target_"], settings.get("_partial_", False)
-    allow_makers()
+    makers()  # whose classes and functions settings may name
     target = locate(name)
     if unknown := [key for key in settings if key.startswith("_") and key not in DIRECTIVES]:
         raise AgonError(f"there is no setting {unknown[0]!r}")

@@ -61,6 +61,14 @@ def figure(rows: int, columns: int, size: tuple[float, float], share: bool = Fal
 
 
 @styled
+def column(rows: Sequence[int]) -> tuple[Figure, list[Axes]]:
+    """An empty figure for a phone: panels below each other, each tall enough for its number of rows."""
+    heights = [1.1 + 0.55 * number for number in rows]
+    fig = Figure(figsize=(NARROW, 1.2 + sum(heights)), layout="constrained")
+    return fig, list(fig.subplots(len(rows), 1, squeeze=False, height_ratios=heights).flat)
+
+
+@styled
 def headline(fig: Figure, title: str) -> None:
     """Writes the title of a figure, bold, in lines that fit its width."""
     letters = int(fig.get_figwidth() * 72 / 7)
@@ -86,7 +94,8 @@ def save(fig: Figure, path: Path) -> Image:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if caveats := caveat_line():
-        fig.supxlabel(caveats, x=0.01, ha="left", fontsize=9, fontweight="bold", color="#b00000")
+        below = "\n".join(filter(None, [caveats, fig.get_supxlabel()]))
+        fig.supxlabel(below, x=0.01, ha="left", fontsize=9, fontweight="bold", color="#b00000")
     if (engine := fig.get_layout_engine()) is not None:
         engine.execute(fig)
         fig.set_layout_engine("none")
@@ -141,22 +150,22 @@ def heatmap(
         cmap="PuOr" if low == -high else "cividis",
         annot=words if values.size <= BOXES else None,
         fmt="",
-        annot_kws={"size": 7.2, "in_layout": False},
+        annot_kws={"size": 9, "in_layout": False},
         cbar_kws={"label": unit, "fraction": 0.025, "pad": 0.02},
         xticklabels=False,
         yticklabels=False,
         ax=axes,
     )
     for row, column in np.argwhere(values.isna().to_numpy() & (values.size <= BOXES)):  # where seaborn writes nothing
-        axes.text(column + 0.5, row + 0.5, words.iat[row, column], size=7.2, ha="center", va="center")
+        axes.text(column + 0.5, row + 0.5, words.iat[row, column], size=9, ha="center", va="center")
     for row, column in np.argwhere(frames.to_numpy()):
         axes.add_patch(mpl.patches.Rectangle((column, row), 1, 1, fill=False, ec="#d62728", lw=2, clip_on=False))
     names = [str(name) for name in values.columns]
     leaning: dict[str, Any] = (
         {"rotation": 40, "ha": "left", "rotation_mode": "anchor"} if max(map(len, names)) > 12 else {}
     )
-    axes.set_xticks(np.arange(values.shape[1]) + 0.5, names, fontsize=8, **leaning)
-    axes.set_yticks(np.arange(values.shape[0]) + 0.5, values.index, fontsize=8)
+    axes.set_xticks(np.arange(values.shape[1]) + 0.5, names, fontsize=9, **leaning)
+    axes.set_yticks(np.arange(values.shape[0]) + 0.5, values.index, fontsize=9)
     axes.tick_params(length=0)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
@@ -257,7 +266,7 @@ def _places(names: Sequence[str], groups: Iterable[Sequence[str]]) -> dict[str, 
 def dots(
     axes: Axes, table: pd.DataFrame, y: str, by: str, title: str, unit: str, order: Sequence[str] | None = None
 ) -> None:
-    """A row per value of `y`, with a mark and interval per value of `by` (columns value, low, high)."""
+    """A row per value of `y`, its name above it, with a mark and interval per value of `by` (columns value, low, high)."""
     rows = list(dict.fromkeys(table[y]))
     names = list(order or pd.unique(table[by].astype(str)))
     for number, name in enumerate(names):
@@ -265,8 +274,7 @@ def dots(
         at = np.array([rows.index(row) for row in part[y]]) + (number - (len(names) - 1) / 2) * 0.16
         axes.hlines(at, part.low, part.high, color=COLOURS[number % 8], lw=1.2)
         axes.plot(part.value, at, ls="", marker=MARKERS[number % 14], color=COLOURS[number % 8], ms=5, label=name)
-    axes.set_yticks(range(len(rows)), rows)
-    axes.invert_yaxis()
+    name_rows(axes, [str(row).replace("\n", " ") for row in rows], above=0.14 + 0.08 * (len(names) - 1))
     axes.set_title(title, loc="left")
     axes.set_xlabel(unit)
     axes.grid(axis="x", lw=0.4, color="#dddddd")
@@ -274,14 +282,13 @@ def dots(
 
 @styled
 def spans(axes: Axes, table: pd.DataFrame, y: str, title: str, unit: str) -> None:
-    """A row per value of `y`: a mark with its interval (value, low, high) on a grey span (lowest, highest)."""
+    """A row per value of `y`, its name above it: a mark with its interval (value, low, high) on a grey span (lowest, highest)."""
     rows = list(dict.fromkeys(table[y]))
     at = np.array([rows.index(row) for row in table[y]])
     axes.hlines(at, table.lowest, table.highest, color="#bbbbbb", lw=5, label="the paper's models, lowest to highest")
     axes.hlines(at, table.low, table.high, color=COLOURS[0], lw=1.2)
     axes.plot(table.value, at, ls="", marker=MARKERS[3], color=COLOURS[0], ms=4, label="played here")
-    axes.set_yticks(range(len(rows)), rows)
-    axes.invert_yaxis()
+    name_rows(axes, [str(row).replace("\n", " ") for row in rows], above=0.14)
     axes.set_title(title, loc="left")
     axes.set_xlabel(unit)
     axes.grid(axis="x", lw=0.4, color="#dddddd")

@@ -6,17 +6,14 @@ Text of players is always escaped.
 import dataclasses
 import json
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from IPython.display import HTML
-from matplotlib.axes import Axes
-from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 
-from agon.figures import figure, styled
+from agon.figures import COLOURS, MARKERS, NARROW, figure, headline, legend, name_rows, styled
 from agon.games import Observation
 from agon.games.html import escaped, format_value
 from agon.games.pages import UNREADABLE, describe_entry
@@ -25,8 +22,8 @@ from agon.turns import cut_off
 
 LONG = 24
 """Letters: columns with longer texts are left-aligned paragraphs."""
-WIDE = 6
-"""Matrices side by side."""
+LITTLE = 0.05
+"""A distance from an even guess below which a belief says nothing."""
 
 
 def shown(table: pd.DataFrame) -> HTML:
@@ -219,39 +216,41 @@ def _parse_detail(detail: Any) -> dict[str, Any]:
 
 @styled
 def belief_figure(beliefs_of_seats: Sequence[Belief], names: Sequence[str], title: str) -> Figure:
-    """A small heatmap for every belief, seat by seat below one another, turn by turn from left to right. `names`: of the seats."""
-    rows = []
-    for _, seat_beliefs in groupby(beliefs_of_seats, key=lambda belief: belief.seat):
-        row_of_beliefs = list(seat_beliefs)
-        rows += [row_of_beliefs[start : start + WIDE] for start in range(0, len(row_of_beliefs), WIDE)]
-    columns = max(map(len, rows))
-    fig, axes = figure(len(rows), columns, (max(5.0, 2.6 * columns), 0.8 + 2.5 * len(rows)))
-    for place, axis in enumerate(axes):
-        row, column = divmod(place, columns)
-        if column < len(rows[row]):
-            _draw_belief(axis, rows[row][column], names)
-        else:
-            axis.set_visible(False)
-    fig.suptitle(
-        f"{title}\nrow: whose view, column: who is suspected; each row sums to 1\n"
-        "white: an even guess; purple: suspected more, orange: less",
-        x=0.01,
-        ha="left",
-        fontsize=11,
+    """What each seat suspects, and what it thinks that each other one suspects: its first beliefs (hollow), and its last ones.
+
+    `names`: of the seats. The headline is `title` and how far the beliefs are from an even guess.
+    """
+    first = {belief.seat: belief.matrix for belief in reversed(beliefs_of_seats)}
+    last = {belief.seat: belief.matrix for belief in beliefs_of_seats}
+    rows = [(seat, view) for seat, matrix in last.items() for view in range(len(matrix))]
+    fig, [axes] = figure(1, 1, (NARROW, 2.3 + 0.55 * len(rows)))
+    even = 1 / max(2, max((~np.isnan(matrix)).sum(axis=1).max() for matrix in last.values()))
+    for suspected, name in enumerate(names[: max(matrix.shape[1] for matrix in last.values())]):
+        before, now = ([beliefs[seat][view][suspected] for seat, view in rows] for beliefs in (first, last))
+        at = np.arange(len(rows)) + (suspected - (len(names) - 1) / 2) * 0.45 / len(names)
+        look: dict[str, Any] = {"color": COLOURS[suspected % 8], "marker": MARKERS[suspected % 14], "ls": "", "ms": 5}
+        axes.hlines(at, before, now, color=look["color"], lw=1.2)
+        axes.plot(before, at, mfc="white", **look)
+        axes.plot(now, at, label=name, **look)
+    axes.axvline(even, color="#555555", lw=1, ls="--", zorder=0)
+    name_rows(
+        axes,
+        [
+            f"{names[seat]} suspects" if seat == view else f"{names[seat]} thinks that {names[view]} suspects"
+            for seat, view in rows
+        ],
+        above=0.3,
     )
+    axes.set(
+        xlim=(-0.02, 1.02), xlabel="suspicion (1: sure); hollow: at first, filled: at last\ndashed line: an even guess"
+    )
+    every = np.concatenate([np.ravel(matrix) for matrix in last.values()])
+    far, most = np.nanmax(abs(every - even)), np.nanmax(every)
+    found = (
+        f"no suspicion is more than {np.ceil(100 * far):.0f} percentage points from an even guess"
+        if far < LITTLE
+        else f"the strongest suspicion at the end is {100 * most:.0f} %"
+    )
+    headline(fig, f"{title}: {found}")
+    legend(fig, axes, 2)
     return fig
-
-
-def _draw_belief(axes: Axes, belief: Belief, names: Sequence[str]) -> None:
-    even = 1 / max(2, (~np.isnan(belief.matrix)).sum(axis=1).max())
-    norm = TwoSlopeNorm(even, 0, 1)  # the same for all, so that beliefs that hardly differ look alike
-    axes.imshow(belief.matrix, cmap="PuOr", norm=norm)
-    short = [name.replace("Player ", "P") for name in names]
-    for (row, column), value in np.ndenumerate(belief.matrix):
-        colour = "black" if 0.2 < norm(value) < 0.8 else "white"
-        axes.text(column, row, "" if np.isnan(value) else f"{value:.3f}", ha="center", va="center", color=colour)
-    axes.set_xticks(range(belief.matrix.shape[1]), short[: belief.matrix.shape[1]])
-    axes.set_yticks(range(belief.matrix.shape[0]), short[: belief.matrix.shape[0]])
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-    axes.set_title(f"{names[belief.seat]}, turn {belief.turn} ({belief.phase})", fontsize=9)

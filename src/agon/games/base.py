@@ -345,12 +345,6 @@ def check_seats(name: str, selection: Iterable[int], seats: int) -> tuple[int, .
     return tuple(sorted(set(selection)))
 
 
-def check_semantics(name: str, semantics: str, choices: tuple[str, ...]) -> None:
-    """Raises ValueError for a semantics of the rules that the game `name` does not have."""
-    if semantics not in choices:
-        raise ValueError(f"{name}: semantics is {semantics!r}; it must be {' or '.join(choices)}")
-
-
 def check_counts(name: str, **counts: object) -> None:
     """Raises ValueError unless all `counts` of the game `name` are whole numbers from 1."""
     for what, count in counts.items():

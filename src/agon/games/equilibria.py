@@ -81,17 +81,13 @@ def best_replies(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) 
 
 def _option_values(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> list[Fraction]:
     """The mean payoff (points) of each option of `seat`."""
-    mixes = [[(i, _exact(share)) for i, share in enumerate(mix) if share] for mix in profile]
-
-    def average(action: int) -> Fraction:
-        cells = product(*mixes[:seat], [(action, Fraction(1))], *mixes[seat + 1 :])
-        return sum((prod((share for _, share in cell), start=payoff(cell)) for cell in cells), Fraction())
-
-    def payoff(cell: Sequence[tuple[int, Fraction]]) -> Fraction:
-        profile = [own[i] for own, (i, _) in zip(game.action_sets, cell, strict=True)]
-        return _exact(game.payoffs(profile)[seat])
-
-    return [average(action) for action in range(len(game.action_sets[seat]))]
+    values = [Fraction()] * len(game.action_sets[seat])
+    used = [[place for place, share in enumerate(mix) if share] for mix in profile]
+    for cell in product(*used[:seat], range(len(values)), *used[seat + 1 :]):
+        share = prod(_exact(profile[other][place]) for other, place in enumerate(cell) if other != seat)
+        actions = [own[place] for own, place in zip(game.action_sets, cell, strict=True)]
+        values[cell[seat]] += share * _exact(game.payoffs(actions)[seat])
+    return values
 
 
 def _pure(game: NormalForm) -> Iterator[Profile]:

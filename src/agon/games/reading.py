@@ -94,7 +94,7 @@ def read_parts(text: str, parts: Sequence[tuple[str, Callable[[str], Any | None]
 
 
 class _Labels(NamedTuple):
-    """How one game's actions are recognised."""
+    """The rules by which one game's actions are recognised."""
 
     forms: tuple[tuple[str, str], ...]
     """(a space and the folded label, the label), longest first: a label may begin with another."""

@@ -42,8 +42,8 @@ class Say:
         if not values:
             return translation
         first, *others = translation.split("{}")
-        told = [self.number(value) if isinstance(value, int | float) else value for value in values]
-        return first + "".join(f"{value}{after}" for value, after in zip(told, others, strict=True))
+        texts = [self.number(value) if isinstance(value, int | float) else value for value in values]
+        return first + "".join(f"{value}{after}" for value, after in zip(texts, others, strict=True))
 
     def number(self, value: float, decimals: int | None = None) -> str:
         """A number with as many `decimals`; None for those that it needs, at most four."""

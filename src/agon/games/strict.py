@@ -244,7 +244,8 @@ def _final_channel(text: str) -> str:
 
 
 def one_object(text: str) -> tuple[str, str]:
-    """The JSON of an answer without thoughts and without one code fence around it, and what is wrong with its fences (empty: nothing)."""
+    """The JSON of an answer without thoughts and without one code fence around it, and the fault of its fences (empty:
+    nothing)."""
     bare = strip_thoughts(text)
     if (fenced := _ONE_FENCE.fullmatch(bare)) and not _FENCE.search(fenced[2]):
         return fenced[2], ""

@@ -16,7 +16,7 @@ from agon.turns import games_frame
 
 PAYOFFS = ["game", "variant", "seat", "action", "others", "payoff"]
 ACTIONS = "actions"
-"""The name of the fact that has a seat's actions, in games in which players have different ones."""
+"""The name of the fact with a seat's actions, for games in which players have different actions."""
 SEATS = [
     *("game", "variant", "setting", "seat", "tested", "player", "role", "win"),
     *("credits", "spy", "opening", "defection", "endowment"),

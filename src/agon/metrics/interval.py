@@ -98,7 +98,7 @@ def _bounds(
     if (beyond := is_number & ~((low - slack <= values) & (values <= high + slack))).any():
         at = int(np.flatnonzero(beyond)[0])
         raise AgonError(
-            f"{metric} is {values[at]:g}, and is said to lie between {low[at]:g} and {high[at]:g}: give other limits"
+            f"{metric} is {values[at]:g}, but its limits are {low[at]:g} and {high[at]:g}: give other limits"
         )
     least, most = np.full(groups, np.inf), np.full(groups, -np.inf)
     np.minimum.at(least, codes[is_number], low[is_number])
@@ -138,7 +138,7 @@ def welch(weights: Numbers, n: NDArray[np.int64], variances: Numbers) -> tuple[A
 
 
 def variance_loads(weights: Numbers, n: NDArray[np.int64]) -> Numbers:
-    """How much the variance of each cell adds to that of a weighted sum of means (cells x conditions, see `welch`).
+    """The factor of each cell's variance in the variance of a weighted sum of means (cells x conditions, see `welch`).
 
     The load of a cell of one match goes to its condition's other cells, by their degrees of freedom.
     """

@@ -7,12 +7,13 @@ from agon.turns import matches
 
 
 def head_to_head(turns: pd.DataFrame, agent: str = "human") -> pd.DataFrame:
-    """One row per game, variant and kind of opponent: how the seats of `agent` did at its tables.
+    """One row per game, variant and kind of opponent: the results of the seats of `agent` against it.
 
-    `agent`: agent, or agent@model. Columns: game, variant, opponent (agent, or agent@model), matches, points and theirs (per round,
-    means over matches and over opponents of a kind), ahead (points minus theirs), low and high (its 95 % interval; absent for a
-    single match, and where all are equal), won (share of matches in which no seat had more), left_out (matches of that game, with
-    any opponent, in which an action was replaced; they count for nothing else). Empty where nobody of that name played.
+    `agent`: agent, or agent@model. Columns: game, variant, opponent (agent, or agent@model), matches, points and theirs
+    (per round, means over matches and over opponents of a kind), ahead (points minus theirs), low and high (its 95 %
+    interval; absent for a single match, or if all matches are equal), won (share of matches in which no seat had more),
+    left_out (matches of that game, with any opponent, in which an action was replaced; no other column counts them).
+    Empty if nobody of that name played.
     """
     seats = matches(turns)
     spoilt = seats.groupby("match", observed=True).replaced.transform("max") > 0

@@ -117,7 +117,7 @@ class Journal:
         """Raises AgonError if requests are in batches, which a run without batches would pay again."""
         if self.waiting:
             raise AgonError(
-                f"{self.waiting:,} requests are in batches: say batch=true to collect them, or delete {self.path} to give them up"
+                f"{self.waiting:,} requests are in batches: add batch=true to collect them, or delete {self.path} to give them up"
             )
 
     def close(self) -> None:

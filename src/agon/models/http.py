@@ -24,8 +24,8 @@ def limited_client(kind: type[AsyncClient], connections: int, most: int, by_prox
     """A client of an SDK's own `kind`. It raises TooLarge for a response of more than `most` bytes, unpacked.
 
     connections: the most connections at once. by_proxy: whether the environment's proxies are used. For broken HTTP the
-    client raises RemoteProtocolError, since the SDKs do not know what some kinds of client raise. Every request has a connection of its
-    own: on one that is kept, a reply that nobody asked for would be taken for the answer to the next question.
+    client raises RemoteProtocolError, since the SDKs do not know what some kinds of client raise. Every request has its
+    own connection. On a kept connection, a stray reply would be taken for the answer to the next question.
     """
 
     class LimitedClient(kind):  # type: ignore[misc, valid-type]

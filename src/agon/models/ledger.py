@@ -318,7 +318,7 @@ class Live:
                 )
             if attempt + 1 < self.model.tries and not outcome.after:
                 await sleep(self.model.pause * _pauses(key, attempt))
-        raise Unfinished(f"{self._asked()}: {self.model.tries} tries failed, the last: {outcome}")
+        raise Unfinished(f"{self._model_and_place()}: {self.model.tries} tries failed, the last: {outcome}")
 
     async def report_reading(
         self, request: Request, answer: Answer, fault: str, reread: Callable[[ReadingRule], Any]
@@ -364,10 +364,10 @@ class Live:
         failed = Failure(key, fault.kind, str(fault), self.clock(), self.model.model)
         await self.ledger.add_failure(self.name, failed, fault.after)
         if fault.then == "stop":
-            raise AgonError(f"{self._asked()}: {fault}")
+            raise AgonError(f"{self._model_and_place()}: {fault}")
         return fault
 
-    def _asked(self) -> str:
+    def _model_and_place(self) -> str:
         """The model, and where it was asked if that is another machine."""
         return f"model {self.name}" + f" ({self.model.place})" * bool(self.model.host)
 

@@ -214,7 +214,7 @@ class Recording:
                     self.failures += 1
 
     def describe_change(self, line: "Exchange") -> str:
-        """What a new answer says about who answered that no earlier answer of the same model and parameters says.
+        """The change of who answered: what a new answer says and no earlier answer of the same model and parameters says.
 
         Empty: nothing, or no earlier answer says anything.
         """
@@ -224,6 +224,11 @@ class Recording:
             if value and before and value not in before:
                 changes.append(f"{words} is now {value} (before: {', '.join([*before][-3:])})")
         return one_line("; ".join(changes))
+
+    def hosts_of(self, identity: str) -> list[str]:
+        """The hosts that gave the recorded answers of a model (`Model.identity`). Older recordings do not say them."""
+        asked = Exchange(exchange="", asked="", sample="", **msgspec.json.decode(identity))
+        return sorted(self.who.get(asked_model(asked), {}).get("host", ()))
 
     def hold(self, line: "Exchange | Line") -> None:
         """Adds an exchange to those in memory."""

@@ -105,7 +105,7 @@ class Remote(Model):
             )
         if secret := sorted({*map(str.lower, self.headers)} & SECRET_HEADERS):
             raise AgonError(
-                f"model {self.model}: the header {secret[0]} holds a key, which is sent from the variable that `key` names"
+                f"model {self.model}: the header {secret[0]} has a key: remove it, and name its environment variable in `key`"
             )
         if not isinstance(self.most_bytes, int) or self.most_bytes < 1:
             raise AgonError(f"model {self.model}: most_bytes is a number of bytes, 1 or more, not {self.most_bytes!r}")

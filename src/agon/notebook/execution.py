@@ -50,7 +50,7 @@ def parameters(name: str, overrides: Sequence[str] = (), run: str = "") -> dict[
         defaults = settings_of("notebook", name) if name in names("notebook") else {}
         declared = _declared_parameters(source)
         if "out" in overridden:
-            raise AgonError(f"out={overridden['out']} is said by a name: with --run NAME all goes to {RUNS}/NAME")
+            raise AgonError(f"out={overridden['out']} cannot be set: with --run NAME everything goes to {RUNS}/NAME")
         if "out" in declared:
             defaults = {"out": f"results/notebooks/{name}"} | defaults
         settings = _move_below(defaults, folder_of(run)) | overridden
@@ -80,7 +80,7 @@ def folder_of(run: str) -> Path:
     if not run:
         return ROOT
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", run):
-        raise AgonError(f"{run!r} cannot name a folder: take letters, digits, -, _ and . (100 at most)")
+        raise AgonError(f"{run!r} cannot name a folder: use letters, digits, -, _ and . (100 at most)")
     return ROOT / RUNS / run
 
 
@@ -216,7 +216,8 @@ def _report() -> dict[str, Any]:
 
 
 def _kernel_settings(folder: str) -> Config:
-    """A kernel that listens in `folder` and not on ports, which two kernels that start at once may both choose."""
+    """The settings of a kernel that listens in `folder`. Ports would be unsafe: two kernels that start at once may
+    choose the same one."""
     return Config({"KernelManager": {"transport": "ipc", "connection_file": f"{folder}/kernel.json"}})
 
 

@@ -1,4 +1,4 @@
-"""The page of an executed notebook. Of scripts only agon's radar runs in it, and its code is behind one switch.
+"""The page of an executed notebook. Its only script is agon's radar, and one switch shows its code.
 
 It is the same for the same inputs.
 """
@@ -15,7 +15,7 @@ from html import escape, unescape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from bleach import ALLOWED_ATTRIBUTES, ALLOWED_TAGS, clean  # type: ignore[import-untyped]
 from jinja2 import PackageLoader
@@ -23,8 +23,6 @@ from nbconvert import HTMLExporter
 from nbconvert.filters import markdown2html
 from nbformat.v4 import new_markdown_cell, new_notebook
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
-
-from agon.report.index import without_headline
 
 
 def settle(notebook: Any) -> None:
@@ -77,12 +75,13 @@ def page(
 ) -> str:
     """The notebook as one HTML page: its text and outputs sanitized, its code behind one switch, figures as drawings with their words.
 
-    `links`: text -> target of the links at its top and end. `figures`: the folder with the notebook's figures, as PNG and SVG.
-    `guides`: files of docs/, without .md, that are pages beside this one (by the last part of their name), so that links lead to these.
+    `links`: text -> target of the links at its top and end. `figures`: the folder with the notebook's figures, as PNG
+    and SVG. `guides`: files of docs/, without .md, that have a page beside this one, named by the last part of their
+    path. Links lead to these pages.
     """
     exporter = HTMLExporter(
-        raw_template=files("agon.notebook").joinpath("page.html.j2").read_text(encoding="utf-8"),
-        extra_loaders=[PackageLoader("agon.report")],
+        raw_template=TEMPLATES.joinpath("page.html.j2").read_text(encoding="utf-8"),
+        extra_loaders=[PackageLoader("agon.notebook")],
         sanitize_html=True,
         exclude_input_prompt=True,
         exclude_output_prompt=True,
@@ -143,7 +142,7 @@ HIGHLIGHTING = (
     f"{DARK} {{ {HtmlFormatter(style='github-dark').get_style_defs('.highlight')} }}"
 )
 """Style of code, light and dark."""
-TEMPLATES = files("agon.report").joinpath("templates")
+TEMPLATES = files("agon.notebook").joinpath("templates")
 WIDE = 420
 """Pixels: a drawing that is wider does not shrink on a phone, but scrolls in its own box."""
 
@@ -156,8 +155,26 @@ def drawing(picture: bytes, folder: Path | None) -> Path | None:
     return None
 
 
+def without_headline(drawing: str) -> str:
+    """A drawing without the title that figures.headline wrote at its top."""
+    found = re.search(r'<g id="headline">.*?</g>\n?', drawing, re.DOTALL)
+    if found is None:
+        return drawing
+    top = max(float(y) for y in re.findall(r'(?:translate\(\S+ | y=")([\d.]+)', found[0])) + 5
+    drawing = drawing.replace(found[0], "")
+    return re.sub(
+        r'height="([\d.]+)pt" viewBox="0 0 (\S+) (\S+)"',
+        lambda size: f'height="{float(size[1]) - top:g}pt" viewBox="0 {top:g} {size[2]} {float(size[3]) - top:g}"',
+        drawing,
+        count=1,
+    )
+
+
 def _drawn(output: Any, folder: Path | None) -> str:
-    """A picture among the outputs as a figure: as a drawing where there is one, of a size that a phone can show."""
+    """A picture among the outputs as a figure: as a drawing where there is one, of a size that a phone can show.
+
+    The drawing is a link to itself, which fills the screen with it; Close and Back end that.
+    """
     about = output.get("metadata", {}).get("image/png", {})
     alt, below = escape(about.get("alt", "")), radar(about.get("agon_radar"))
     data = str(output.data["image/png"])
@@ -170,10 +187,15 @@ def _drawn(output: Any, folder: Path | None) -> str:
     if output.metadata.get("agon_told"):
         text = without_headline(text)
     wide, high = (round(float(size) * 4 / 3) for size in re.findall(r'\b(?:width|height)="([\d.]+)pt"', text)[:2])
-    source = b64encode(text.encode()).decode()
-    kind = 'class="wide" tabindex="0"' if wide > WIDE else 'class="narrow"'
-    image = f'<img class="drawn" src="data:image/svg+xml;base64,{source}" width="{wide}" height="{high}" alt="{alt}">'
-    return f"<figure {kind}>{image}</figure>{below}"
+    source, name = b64encode(text.encode()).decode(), quote(file.stem)
+    image = (
+        f'<img class="drawn" id="small-{name}" src="data:image/svg+xml;base64,{source}" '
+        f'width="{wide}" height="{high}" alt="{alt}">'
+    )
+    return (
+        f'<figure class="{"wide" if wide > WIDE else "narrow"}" id="{name}"><a href="#{name}" title="enlarge">{image}</a>'
+        f'<a class="close" href="#small-{name}">Close</a></figure>{below}'
+    )
 
 
 def radar(data: Any) -> str:

@@ -59,10 +59,11 @@ class Match:
 def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) -> list[Match]:
     """The matches of an experiment (the contents of a file in conf/experiment), in a fixed order.
 
-    In a tournament every unordered group of agents meets in one seating, and each agent also meets itself. In a pairing every
-    combination over the seats plays. All play `repetitions` times, in every game. A match that occurs several times is planned once.
-    Raises AgonError for settings that do not fit, for names of games, agents and models that do not exist, for scripts that
-    cannot play a game, and, unless `large`, for more than MATCHES or DECISIONS.
+    In a tournament every unordered group of agents meets in one seating, and each agent also meets itself. In a pairing
+    every combination over the seats plays. All play `repetitions` times, in every game. A match that occurs several
+    times is planned once. Raises AgonError for settings that do not fit, for names of games, agents and models that do
+    not exist, and for scripts that cannot play a game. Unless `large`, it also raises AgonError for more than MATCHES
+    or DECISIONS.
     """
     settings = experiment_of(experiment)
     _compose_files(settings, conf)
@@ -107,9 +108,7 @@ def _compose_files(experiment: Experiment, conf: Path) -> None:
     compose_together({"game": games, "agent": agents, "model": models, "sampling": sampling}, conf)
 
 
-ALONE = (
-    "`take: different` seats models that differ, and there are fewer of them than seats that ask one: name more models"
-)
+ALONE = "`take: different` needs a different model for each seat that asks one: name more models"
 
 
 def cautions(experiment: dict[str, Any], conf: Path = CONF) -> list[str]:
@@ -191,8 +190,8 @@ def _require_small(experiment: Experiment, games: Mapping[str, Game[Any]], conf:
             calls += size * rounds * game.seats * (bool(meeting.models) or "@" in str(meeting))
     if matches > MATCHES or decisions > DECISIONS:
         raise AgonError(
-            f"experiment {experiment.name} comes to {count(matches, 'match')} of {decisions:,} decisions, of which models may be asked "
-            f"for {calls:,}: take fewer repetitions, rounds or agents, or say large=true"
+            f"experiment {experiment.name} has {count(matches, 'match')} with {decisions:,} decisions, of which models make up to "
+            f"{calls:,}: use fewer repetitions, rounds or agents, or add large=true"
         )
 
 
@@ -221,7 +220,7 @@ def _groups(meeting: Tournament | Pairing | Challenge, game: Game[Any], conf: Pa
         return
     if isinstance(meeting, Challenge):
         if not (subjects := game.tested):
-            raise AgonError(f"{game.name} {game.variant} says of no seat that it is under test: it takes no challenge")
+            raise AgonError(f"{game.name} {game.variant} has no seat under test, so it cannot be in a challenge")
         sides = [
             [entrant for name in names for entrant in entrants_of(name, meeting.models, conf)]
             for names in (meeting.challengers, meeting.defenders)

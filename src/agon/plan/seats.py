@@ -173,9 +173,7 @@ def _kind(target: str) -> str:
     kind = kind_of(target_object)
     if CLAIMED.setdefault(kind, target_object) is not target_object:
         one, other = (f"{claimant.__module__}.{claimant.__qualname__}" for claimant in (CLAIMED[kind], target_object))
-        raise AgonError(
-            f"{one} and {other} would both be {kind} in ids, as if they were one: give one of them a name of its own, @kind(...)"
-        )
+        raise AgonError(f"ids would call both {one} and {other} {kind}: give one of them another name with @kind(...)")
     return kind
 
 

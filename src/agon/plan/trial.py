@@ -34,8 +34,8 @@ def try_out(seat: Seat, game: Game[Any], name: str = "") -> None:
 
     For an agent that asks a model, it plays the first steps with random legal actions.
 
-    Raises AgonError for a script that cannot play the game, for a game that cannot be recorded or answered in words, for copies
-    that differ though their dice are the same, and for a match that does not end. `name`: the seat's name in messages.
+    Raises AgonError if the script cannot play the game, if the game cannot be recorded or answered in words, if two
+    copies with the same dice differ, or if the match does not end. `name`: the seat's name in messages.
     """
     spaces, script = set[type[Space]](), seat.player if seat.immediate else _draw_action
     whole = seat.immediate or game.max_rounds is None
@@ -56,12 +56,10 @@ def try_out(seat: Seat, game: Game[Any], name: str = "") -> None:
             views_before, actions = views, {place: script(view, dice[place]) for place, view in views.items()}
             json.dumps([*actions.values()], allow_nan=False)
             if actions != {place: script(view, copy_dice[place]) for place, view in copy_views.items()}:
-                raise ValueError(f"it does not answer the same twice, with the same dice: {actions}")
+                raise ValueError(f"it answers differently with the same dice: {actions}")
             (state, views, payoffs), (_, copy_views, payoffs_again) = match.send(actions), copy.send(actions)
             if [*payoffs] != [*payoffs_again]:
-                raise ValueError(
-                    f"the same match pays {payoffs} and {payoffs_again}: all chance is drawn from the dice"
-                )
+                raise ValueError(f"the same match pays {payoffs} and {payoffs_again}: draw all chance from the dice")
             seats_in_turns = [place for place in range(game.seats) if place in views_before or payoffs[place]]
             json.dumps([*check_notes(game.notes(state), seats_in_turns)], allow_nan=False)
         else:
@@ -119,7 +117,7 @@ def _require_people(game: Game[Any]) -> None:
 def _require_own_view(place: int, view: Observation, game: Game[Any]) -> None:
     """Raises ValueError for a view with another seat's number or role, or without a round."""
     if view.seat != place:
-        raise ValueError(f"observe: what seat {place} sees says it is of seat {view.seat!r}")
+        raise ValueError(f"observe: the observation of seat {place} says that it is for seat {view.seat!r}")
     if type(view.round) is not int or view.round < 1:
         raise ValueError(f"observe: the round is {view.round!r}; it must be a whole number, 1 at least")
     if view.role and view.role != (role := game.roles[place] if game.roles else ""):
@@ -132,7 +130,7 @@ def _require_same(views: Mapping[int, Observation], copy_views: Mapping[int, Obs
     for place in sorted({*views, *copy_views}):
         if place not in views or place not in copy_views or _question(views[place]) != _question(copy_views[place]):
             raise ValueError(
-                f"seat {place} is not asked the same twice in the same match: all chance is drawn from the dice, in start"
+                f"seat {place} is asked differently when the same match is played again: draw all chance from the dice, in start"
             )
 
 
@@ -177,7 +175,9 @@ def _check_space(space: Space) -> None:
         raise ValueError(f"{name} writes {text[:80]!r}, which it does not read: give it a method parse (or read)")
     for option in space.options if isinstance(space, Choice) else ():
         if any(read(f"[move] {option}").action != option for read in (space.read, space.read_strictly)):
-            raise ValueError(f"{option[:80]!r} cannot be an option: an answer of it would not be read as it")
+            raise ValueError(
+                f"{option[:80]!r} cannot be an option: an answer with this text would be read as something else"
+            )
 
 
 def describe_failure(error: BaseException, game: object) -> str:

@@ -40,19 +40,19 @@ def _trajectory_columns(done: Sequence[tuple[Match, Trajectory]]) -> dict[str, A
     rows = np.fromiter(chain.from_iterable(played.rows for _, played in done), np.int64, sum(steps_of))
     views = list(chain.from_iterable(played.views for _, played in done))
 
-    def seen(name: str) -> Iterator[Any]:
+    def field_of_views(name: str) -> Iterator[Any]:
         return map(itemgetter(Observation._fields.index(name)), views)
 
-    seat, role = np.fromiter(seen("seat"), np.int64, len(views)), list(seen("role"))
+    seat, role = np.fromiter(field_of_views("seat"), np.int64, len(views)), list(field_of_views("role"))
     step_of_row = np.repeat(np.arange(len(rows)), rows)
     before = np.cumsum([0, *steps_of[:-1]])
     columns = {
         "turn": (np.arange(1, len(rows) + 1) - np.repeat(before, steps_of))[step_of_row],
-        "round": np.fromiter(seen("round"), np.int64, len(views)),
+        "round": np.fromiter(field_of_views("round"), np.int64, len(views)),
         "seat": seat,
-        "phase": _categories(list(seen("phase"))),
+        "phase": _categories(list(field_of_views("phase"))),
         "role": _categories(role),
-        "legal": _categories(list(seen("legal")), lambda space: json.dumps(space.as_json())),
+        "legal": _categories(list(field_of_views("legal")), lambda space: json.dumps(space.as_json())),
         "payoff": np.fromiter(chain.from_iterable(played.payoffs for _, played in done), np.float64, len(answers)),
         **_answer_columns(answers),
     }
@@ -82,7 +82,8 @@ def merge_turns(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.Dat
     ids: set[str] = set()
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     for part in parts:
-        new = part[part.match.isin(place) & ~part.match.isin(ids)]
+        own = np.array([match in place and match not in ids for match in part.match.cat.categories], dtype=bool)
+        new = part if own.all() else part[own[part.match.cat.codes]]
         ids.update(new.match.unique())
         for name in COLUMNS:
             columns[name].append(new[name])
@@ -92,7 +93,12 @@ def merge_turns(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.Dat
         if values
     }
     turns = typed(merged)
-    return turns.iloc[np.argsort(turns.match.map(place).to_numpy(), kind="stable")].reset_index(drop=True)
+    order = np.array([place.get(match, -1) for match in turns.match.cat.categories], dtype=np.int64)[
+        turns.match.cat.codes
+    ]
+    if (np.diff(order) >= 0).all():
+        return turns
+    return turns.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
 
 
 class _Codes(dict[Any, int]):

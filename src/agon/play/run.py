@@ -53,7 +53,7 @@ def play(
         journal_writer.flush()  # also the matches that ended before an error
     if lacking and len(lacking) == len(matches):
         raise Unrecorded(
-            f"of {count(len(matches), 'match')} none is recorded to its end: recorded with concurrency=1, one is after another"
+            f"of {count(len(matches), 'match')} none is recorded to its end: with concurrency=1 they are recorded one after another"
         )
     return merge_turns(parts, [match.id for match in matches])
 

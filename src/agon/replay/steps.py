@@ -151,7 +151,7 @@ def _seed(match: str) -> int:
 class Sight(NamedTuple):
     """The observation of a seat when it was asked, its action and its payoff; `str` gives it in words.
 
-    The prompt of a model, and the aids on a person's page, are no part of it: see docs/look-at-a-match.md.
+    The prompt of a model, and the aids on a person's page, are no part of it: see docs/what-comes-out.md.
     """
 
     turn: int

@@ -1,1 +1,1 @@
-"""Pages for readers: what agreed, where to look for oneself, and what is to be known of data before it is believed."""
+"""What a report must say about its data: who answered, and whether they are a sample, partial, or have answers that were cut off."""

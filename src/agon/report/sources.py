@@ -35,7 +35,7 @@ SAID = {"host": "host", "served": "served model", "provider": "provider", "finge
 
 @dataclass
 class _Tally:
-    """What the lines of one model say."""
+    """The counts from the lines of one model."""
 
     who: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     times: list[float] = field(default_factory=list)
@@ -81,9 +81,9 @@ def answer_sources(turns: pd.DataFrame, recordings: Path = ROOT / "data/recordin
     `recordings`: the folder with the experiments' recordings. Without a recording all but `model` is absent, and `failed` is absent
     where the recording does not say which model failed. Raises AgonError for a damaged recording.
     """
-    asked = turns[turns.model.notna()]
+    model_turns = turns[turns.model.notna()]
     rows = list[dict[str, Any]]()
-    for experiment, table in asked.groupby("experiment", observed=True, sort=False):
+    for experiment, table in model_turns.groupby("experiment", observed=True, sort=False):
         name = PARTIAL.sub("", str(experiment)).replace("/", "_")
         rows += [{"experiment": experiment, **row} for row in _rows_of(table, recordings / name / FILE)]
     return pd.DataFrame(rows, columns=list(COLUMNS)).convert_dtypes()
@@ -107,9 +107,9 @@ def _rows_of(turns: pd.DataFrame, path: Path) -> Iterable[dict[str, Any]]:
     for line in lines:
         name = model_of_seat.get(_seat(line)) or _only(names_of.get(asked_model(line), ()))
         if line.failed:
-            asked = line.model.encode() + b"\n"
+            header = line.model.encode() + b"\n"
             name = _only(
-                {name for key, names in names_of.items() if key.startswith(asked) or not line.model for name in names}
+                {name for key, names in names_of.items() if key.startswith(header) or not line.model for name in names}
             )
             unknown += not name
         if name and line.failed:

@@ -27,20 +27,22 @@ def make_study(name: str, model: str, path: str) -> Path:
         )
     for group in ("experiment", "notebook"):
         if (SHIPPED / "conf" / group / f"{name}.yaml").is_file():
-            raise AgonError(f"agon's own conf/{group} has {name}: take another name")
+            raise AgonError(f"agon's own conf/{group} already has {name}: choose another name")
     if model not in names("model"):
         raise AgonError(f"there is no model {model!r} in conf/model: {suggest_file('model', model)}")
     here = ROOT if Path.cwd().is_relative_to(ROOT) else Path.cwd()
     folder = (here / expand_home(path) / name).resolve()
     if ROOT != SHIPPED and folder.is_relative_to(ROOT) and (ROOT / f"conf/experiment/{ROOT.name}.yaml").is_file():
         raise AgonError(
-            f"{ROOT.name} is a study, which holds no other: `agon new study {name} --path ..` makes it beside"
+            f"a study cannot be inside {ROOT.name}, which is a study: `agon new study {name} --path ..` makes it beside it"
         )
     parents = folder.parent.relative_to(ROOT).parts if folder.is_relative_to(ROOT) else ()
     if taken := [part for part in parents if part in PROJECT_FOLDERS or part.startswith(".")]:
         raise AgonError(f"a study cannot be in {'/'.join(parents)}: {taken[0]} holds what its project runs or makes")
     if folder.exists():
-        raise AgonError(f"{display_path(folder)} is there: take another name, or --path FOLDER for another place")
+        raise AgonError(
+            f"{display_path(folder)} exists already: choose another name, or another folder with --path FOLDER"
+        )
     words = {"STUDY": name, "MODEL": model, "AGON": ""}
     if (SHIPPED / "src").is_dir() and folder.is_relative_to(SHIPPED):
         words["AGON"] = "/".join([".."] * len(folder.relative_to(SHIPPED).parts))

@@ -86,7 +86,7 @@ def _require_once(turns: pd.DataFrame) -> None:
         match, turn, seat = turns[KEY].iloc[int(repeated.argmax())]
         raise AgonError(
             f"not a turns table: {repeated.sum()} rows repeat a (match, turn, seat), first match {match}, turn {turn}, seat {seat}; "
-            "of tables put together two hold the same match"
+            "if tables were put together, two of them have the same match"
         )
 
 

@@ -15,6 +15,8 @@ from agon.errors import AgonError
 ENDS = "stop", "length", "filter", "error", "unknown"
 """Values of the column `ended`."""
 TEXT, LABEL, COUNT = pd.StringDtype(), pd.CategoricalDtype(), pd.Int64Dtype()
+NO_LABELS = pd.CategoricalDtype(pd.Index([], dtype="str"))
+"""The type of a column of labels of which every one is absent."""
 COLUMNS: dict[str, tuple[Any, bool, str]] = {
     "experiment": (
         LABEL,
@@ -170,7 +172,7 @@ def completed(turns: pd.DataFrame) -> pd.DataFrame:
 def _absent(name: str, dtype: Any, absent: bool, length: int) -> Any:
     """The values of a missing column. Raises AgonError if turns need the column."""
     if absent and dtype is LABEL:
-        return pd.Categorical.from_codes(np.full(length, -1, dtype=np.int8), categories=pd.Index([], dtype="str"))
+        return pd.Categorical.from_codes(np.full(length, -1, dtype=np.int8), dtype=NO_LABELS)
     if absent and dtype is TEXT:
         return pd.array(pya.nulls(length, pya.large_string()), dtype=TEXT)
     if absent and dtype is COUNT:

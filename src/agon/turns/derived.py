@@ -47,9 +47,9 @@ def endings(turns: pd.DataFrame) -> str:
     parts = [f"{number[end]:,} {words}" for end, words in CUT.items() if number.get(end, 0)]
     if unknown := number.get("unknown", 0):
         parts.append(f"{unknown:,} have no record of whether their last answer was whole")
-    if not (asked := int(number.sum())):
+    if not (total := int(number.sum())):
         return "no model was asked"
-    return f"of {asked:,} decisions of models {', '.join(parts) or 'none ended with an answer that was cut off'}"
+    return f"of {total:,} decisions of models {', '.join(parts) or 'none ended with an answer that was cut off'}"
 
 
 def matches(turns: pd.DataFrame) -> pd.DataFrame:

@@ -18,7 +18,19 @@ import pyarrow.parquet as pq
 from agon.errors import AgonError
 from agon.paths import GAMES_SUFFIX, display_path, input_path, input_places
 from agon.turns.checks import require_present, tidy, type_fault, validated
-from agon.turns.columns import COLUMNS, EVIDENCE, KEY, LABEL, LATER, TEXT, action_of, action_text, completed, relabel
+from agon.turns.columns import (
+    COLUMNS,
+    EVIDENCE,
+    KEY,
+    LABEL,
+    LATER,
+    NO_LABELS,
+    TEXT,
+    action_of,
+    action_text,
+    completed,
+    relabel,
+)
 from agon.turns.derived import PARTIAL
 
 MEANINGS = "agon columns"
@@ -100,8 +112,7 @@ def read_parts(path: str | Path, columns: list[str] | None = None) -> Iterator[p
     rest: list[pya.Table] = []
     for batch in _batches(path, names):
         table = pya.concat_tables([*rest, batch]).unify_dictionaries()
-        codes = table["match"].combine_chunks().indices.to_numpy(zero_copy_only=False)
-        end = int((codes == codes[-1]).argmax())  # the last match may go on in the next batch
+        end = pc.index(table["match"], table["match"][-1]).as_py()  # the last match may go on in the next batch
         rest = [table.slice(end)]
         if end:
             yield _checked(_as_frame(table.slice(0, end), path), path, columns, older)
@@ -112,7 +123,7 @@ def _is_in_order(path: Path) -> bool:
     """Whether there are rows, and those of each match follow one another."""
     seen, last = set[str](), None
     for batch in _batches(path, ["match"]):
-        new = pc.run_end_encode(batch["match"].combine_chunks().dictionary_decode()).values.to_pylist()
+        new = pc.run_end_encode(batch["match"].combine_chunks()).values.to_pylist()
         new, last, before = new[new[0] == last :], new[-1], len(seen)
         seen.update(new)
         if len(seen) != before + len(new):
@@ -121,17 +132,18 @@ def _is_in_order(path: Path) -> bool:
 
 
 def _batches(path: Path, names: list[str] | None) -> Iterator[pya.Table]:
-    """Columns of a file, PART rows at a time. The column `match` is a dictionary of the matches of these rows alone."""
+    """Columns of a file, PART rows at a time. The column `match` is plain texts: labels would be those of all matches."""
     with _explaining(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         for batch in file.iter_batches(PART, columns=names):
             table = pya.Table.from_batches([batch])
-            ids = table["match"].cast(pya.large_string()).dictionary_encode()
+            ids = table["match"].cast(pya.large_string())
             yield table.set_column(table.column_names.index("match"), "match", ids)
 
 
 def _as_frame(table: pya.Table, path: Path) -> pd.DataFrame:
     with _explaining(path):
-        return table.to_pandas(self_destruct=True)  # gives up each column once it is copied: a quarter less memory
+        # gives up each column once it is copied: a quarter less memory
+        return table.to_pandas(self_destruct=True, categories=["match"])
 
 
 @contextmanager
@@ -175,6 +187,8 @@ def _checked(turns: pd.DataFrame, path: Path, columns: list[str] | None, older: 
     if older:
         complete = completed(turns)
         turns = complete[[*names, *(name for name in complete if columns is None and name not in COLUMNS)]]
+    labels = [name for name in turns if COLUMNS.get(name, (None,))[0] is LABEL and turns[name].dtype == object]
+    turns = turns.astype(dict.fromkeys([name for name in labels if turns[name].isna().all()], NO_LABELS))
     try:
         if type_fault(turns):  # other programs keep the values, and not the types of pandas
             turns = tidy(turns).astype({name: TEXT for name in turns if COLUMNS.get(name, (None,))[0] is TEXT})
@@ -203,7 +217,7 @@ def column_names(path: str | Path) -> list[str]:
 
 
 def explain_absence(path: Path) -> str:
-    """What to do where a table of turns is not there, and the nearest name of another one in its folder."""
+    """The message for a missing table of turns: what to do, and the nearest name in its folder."""
     others = [other.stem for other in path.parent.glob("*.parquet") if not other.name.endswith(GAMES_SUFFIX)]
     near = "".join(f"did you mean {name}.parquet? " for name in difflib.get_close_matches(path.stem, others, 1, 0.85))
     return (

@@ -78,8 +78,8 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         if not turns.exists():
             raise AgonError(explain_absence(turns)) from None
         raise AgonError(
-            f"{display_path(path)} is not there, which says what games were played: `agon play`, `agon ingest` and `agon collect` "
-            "write it with the turns; run the one that made them again"
+            f"{display_path(path)} is missing. It says which games were played. `agon play`, `agon ingest` and `agon collect` "
+            "write it with the turns: run the command that made the turns again"
         ) from None
     except (pya.ArrowInvalid, pya.ArrowIOError, OSError) as error:
         raise AgonError(

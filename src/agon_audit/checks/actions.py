@@ -73,7 +73,7 @@ def _strings(text: str) -> set[str]:
     "submitted",
 )
 def applied(case: Case) -> Found:
-    """What a player sent against what was applied."""
+    """Compares a player's action with the action that was applied."""
     rows = case.games.rows
     sent, action = rows.submitted.astype("str"), rows.action.astype("str")
     mask = action.notna() & sent.ne(action).fillna(True) & (rows.seat != CHANCE_SEAT)

@@ -49,15 +49,15 @@ class _Reader:
     def read(self, reply: str) -> tuple[str | None, ...]:
         """The action by each reading."""
         text = strip_thinking(reply)
-        found = [self._named(word) for word in self._pattern.findall(text)]
+        found = [self._label_of(word) for word in self._pattern.findall(text)]
         only = found[0] if len({*found}) == 1 else None
         ends = (found[0], found[-1]) if found else (None, None)
-        whole = self._named(text.strip(" \t\r\n.*`\"'_()[]"))
+        whole = self._label_of(text.strip(" \t\r\n.*`\"'_()[]"))
         if self._tag is None:
             return whole, only, *ends
         *_, after = [None, *(mark.end() for mark in self._tag.finditer(text))]
         tagged = None if after is None else self._pattern.search(text, after)
-        return whole, only, *ends, self._named(tagged[0]) if tagged else None
+        return whole, only, *ends, self._label_of(tagged[0]) if tagged else None
 
-    def _named(self, word: str) -> str | None:
+    def _label_of(self, word: str) -> str | None:
         return self._label.get(word) or self._label.get(folded(word))

@@ -58,8 +58,8 @@ def rounds_missing(case: Case) -> Found:
     spans["wanted"] = spans.fixed.fillna(spans["last"] - spans.base + 1)
     short = spans[spans.wanted > spans.n]
     before, missing = short["first"].copy(), dict[str, str]()
-    shown = rows[rows.match.isin(short.index[:KEPT])]
-    for match, played in shown.groupby("match", observed=True, sort=False)["round"]:
+    first_rows = rows[rows.match.isin(short.index[:KEPT])]
+    for match, played in first_rows.groupby("match", observed=True, sort=False)["round"]:
         span, present = short.loc[match], {*played}
         absent = (number for number in range(int(span.base), int(span.base + span.wanted)) if number not in present)
         first, *others = islice(absent, SHOWN + 1)

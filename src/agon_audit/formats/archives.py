@@ -34,15 +34,15 @@ def unpack(path: Path, name: str, wanted: Callable[[str], bool]) -> Iterator[tup
     with reading(name):
         require_size(path)
         for number, (inner, file) in enumerate(_files(path, name), start=1):
-            shown = repr(visible(inner[:80]))
+            quoted = repr(visible(inner[:80]))
             if number > MOST_FILES:
                 raise AgonError(f"it holds more than {MOST_FILES:,} files: split it")
             if inner.startswith("/") or ".." in PurePosixPath(inner).parts:
-                raise AgonError(f"it names a file outside of it, {shown}: pack it again")
+                raise AgonError(f"it names a file outside of it, {quoted}: pack it again")
             if file is None:
-                raise AgonError(f"{shown} is a link or no plain file: put the file itself there")
+                raise AgonError(f"{quoted} is a link or no plain file: put the file itself there")
             if is_archive(inner):
-                raise AgonError(f"it holds another archive, {shown}: unpack this one first")
+                raise AgonError(f"it holds another archive, {quoted}: unpack this one first")
             full = f"{name}/{inner}" if name.lower().endswith((ZIP, *TAR)) else name
             if not wanted(full if full != name else inner):
                 yield full, None
@@ -51,7 +51,7 @@ def unpack(path: Path, name: str, wanted: Callable[[str], bool]) -> Iterator[tup
                 size, most = 0, min(left, MOST_BYTES)
                 while data := file.read(2**20):
                     if (size := size + len(data)) > most:  # what the archive says of sizes is not believed
-                        raise AgonError(f"{shown} unpacks to more than {most:,} bytes: split it between two matches")
+                        raise AgonError(f"{quoted} unpacks to more than {most:,} bytes: split it between two matches")
                     copy.write(data)
                 copy.flush()
                 left -= size

@@ -51,7 +51,8 @@ def _rows(replay: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def _action_of(entry: dict[str, Any]) -> tuple[Any, Any, str | None]:
-    """What a seat sent and what was applied in a step, and whether it forfeited; None where it had nothing to do."""
+    """The action that a seat sent in a step, the one that was applied, and whether it forfeited; None where it had
+    nothing to do."""
     action, info = entry.get("action"), entry.get("info") or {}
     if not isinstance(action, dict):
         return action, action, None

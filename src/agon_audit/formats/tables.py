@@ -26,7 +26,7 @@ UNFIT = (
     *(LookupError, TypeError, ValueError, OSError, RuntimeError, MemoryError, AttributeError, EOFError),
     *(pa.ArrowException, BadZipFile, TarError, zlib.error),
 )
-"""What readers raise for a file that is not what it should be."""
+"""The errors that readers raise for a damaged file or a file of another kind."""
 
 
 @contextmanager
@@ -67,8 +67,8 @@ def columns_of(mapping: Mapping) -> list[str]:
 def require_columns(wanted: Sequence[str], present: Sequence[str]) -> None:
     """Raises AgonError for a column that a file does not have."""
     if missing := [name for name in wanted if name not in present]:
-        shown = ", ".join(map(str, present[:30]))
-        raise AgonError(f"it has no column {missing[0]!r}: there are {shown}")
+        columns = ", ".join(map(str, present[:30]))
+        raise AgonError(f"it has no column {missing[0]!r}: there are {columns}")
 
 
 def read_csv(path: Path, mapping: Mapping) -> pd.DataFrame:

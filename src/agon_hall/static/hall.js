@@ -179,6 +179,10 @@
     event.preventDefault();
     if (!link.hasAttribute("aria-disabled")) go(link.href);
   });
+  document.addEventListener("keydown", (event) => {  // arrows go a step back or on, where they do not move in a field or a list
+    const link = !event.altKey && !event.ctrlKey && !event.metaKey && by({ ArrowLeft: "to-back", ArrowRight: "to-next" }[event.key]);
+    if (link && !event.target.closest("input, select, textarea, [tabindex]")) link.click();
+  });
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form[data-swap]")) return;
     event.preventDefault();

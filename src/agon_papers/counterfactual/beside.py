@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from textwrap import fill
 from typing import TypeAlias
 
 import numpy as np
@@ -195,19 +194,21 @@ def cooperation_figure(table: pd.DataFrame, title: str = "Cooperation over round
     places = panel_keys(table)
     few = table[["low", "high"]].where(table.n.ge(FEW))
     points = table.assign(**few) if table.own.any() else table.drop(columns=["low", "high"])
-    image, axes = figures.figure(1, len(places), (max(6.5, 3.25 * len(places)), 4.4), share=True)
+    image, axes = figures.figure(len(places), 1, (figures.NARROW, 3 + 2.5 * len(places)), share=True)
     names = list(pd.unique(table.model))
     for axis, (game, variant) in zip(axes, places, strict=True):
         rows = points[(points.game == game) & (points.variant == variant)]
         name, counts = variant if table.game.nunique() == 1 else f"{game} {variant}", sample_sizes(rows, "point")
         head = "\n".join([name, *counts.split(", ")]) if table.own.any() else f"{name} ({counts})"
-        labels = ("round", f"share of decisions\nto {name_of_cooperation(table)}" if axis is axes[0] else "")
+        labels = ("", f"share of decisions\nto {name_of_cooperation(table)}")
         figures.lines(axis, rows, "round", "model", head, labels, order=names, bold=_own_models(table))
-    figures.legend(image, axes[0], columns=4, spelled=SPELLED)
+    figures.legend(image, axes[0], columns=1, spelled=SPELLED)
     least = table[~table.own].n.min() if (~table.own).any() else table.n.min()
-    bars = f"; bars: 95 % intervals of one's own, where n is {FEW} or more" if table.own.any() else ""
-    title = fill(title, int(11.5 * image.get_figwidth()))
-    image.suptitle(f"{title}\n95 % margin of a {'recorded ' * bool(bars)}point: at most ±{0.98 / least**0.5:.2f}{bars}")
+    bars = f"\nbars: 95 % intervals of one's own, n {FEW} or more" if table.own.any() else ""
+    axes[-1].set_xlabel(
+        f"round\n95 % margin of a {'recorded ' * bool(bars)}point: ±{0.98 / least**0.5:.2f} at most{bars}"
+    )
+    figures.headline(image, title)
     return image
 
 

@@ -8,9 +8,9 @@ import pandas as pd
 from agon.errors import AgonError
 from agon.games.matrix.metrics import limits
 from agon.metrics import summary
-from agon.report.agreement import whole_cells
 from agon_papers.cells import COLUMNS
 from agon_papers.propositions import rounds_to
+from agon_papers.report.agreement import whole_cells
 
 PAPER = "counterfactual"
 

@@ -1,4 +1,5 @@
-"""What a player gets that chooses uniformly, or always does the same, from simulated matches against the paper's opponents."""
+"""The results of players without skill (uniform, or always the same action) in simulated matches against the paper's
+opponents."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,10 +81,10 @@ class Opponents:
         shape, size = (MATCHES, self.rounds), len(self.options)
         own = self._moves(player, dice)
         other = np.empty(shape, dtype=np.intp)
-        seen = np.zeros((MATCHES, size))
+        counts = np.zeros((MATCHES, size))
         for turn in range(self.rounds):
-            other[:, turn] = self._reply(opponent, turn, own, seen, dice)
-            seen[np.arange(MATCHES), own[:, turn]] += 1
+            other[:, turn] = self._reply(opponent, turn, own, counts, dice)
+            counts[np.arange(MATCHES), own[:, turn]] += 1
         if opponent not in (CYCLE, EQUILIBRIUM, TO_LAST, *TO_MOST):
             other = self._moves(player, dice)
         points = np.stack([self.paid[0][own, other], self.paid[1][other, own]], axis=-1)

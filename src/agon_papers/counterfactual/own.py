@@ -18,7 +18,7 @@ def turns_with_payoffs(turns: pd.DataFrame, rules: pd.DataFrame) -> pd.DataFrame
     of_two = turns[turns.game.isin(seats.index[seats == 1])]
     if not (of_two.model.notna() & of_two.asked).any():
         raise AgonError(
-            "no model decides in a game of two players with a table of payoffs: take turns of the counterfactual games, "
+            "no model decides in a game of two players with a table of payoffs: use turns of the counterfactual games, "
             "as counterfactual_live has them"
         )
     return of_two

@@ -154,7 +154,7 @@ def power_panel(
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlim(0.2, 120)
     axes.minorticks_off()
-    axes.set_yticks(range(len(names)), names, fontsize=8)
+    axes.set_yticks(range(len(names)), names, fontsize=9)
     axes.set_ylim(len(names) - 0.4, -1.1)
     axes.set_xlabel("smallest difference that is detected (points per match)")
     axes.set_title(title, loc="left")

@@ -43,7 +43,7 @@ class Unusable(Exception):
 
 
 class Conditions(NamedTuple):
-    """Who played what, as recorded."""
+    """The conditions under which a recorded match was played."""
 
     path: str
     model: str

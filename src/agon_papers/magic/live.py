@@ -16,7 +16,8 @@ PRO = "+ProPGM"
 """Suffix of the arm that plays Chameleon alone."""
 
 ARMS = {"beliefs_matrix": PRO, "beliefs": PGM, "zs": ""}
-"""How the name of an agent begins -> suffix of the model's name in the paper's tables. The rest of the name follows in brackets."""
+"""Beginning of an agent's name -> suffix of the model's name in the paper's tables. The rest of the name follows in
+brackets."""
 
 DESIGN = {
     "chameleon": 2 * SETTINGS,
@@ -56,7 +57,9 @@ def tally(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
         played = rows[["game", "variant"]].drop_duplicates()
         parts.append(tallies(turns.loc[rows.index], seats.merge(played, on=["game", "variant"])))
     if not parts:
-        raise AgonError("nobody is under test in these matches: take turns of MAgIC's games, as magic_live has them")
+        raise AgonError(
+            "these matches have no seat under test: use turns of MAgIC's games, such as those of magic_live"
+        )
     table = pd.concat(parts, ignore_index=True)
     table = table[table.metric != "reasoning"]
     return table.assign(metric=table.metric.replace({"reasoning_published": "reasoning"}))
@@ -132,8 +135,8 @@ def scores_of(tallied: pd.DataFrame) -> pd.DataFrame:
 
 def ability_rows(scores: pd.DataFrame) -> pd.DataFrame:
     """Rows as of Tables 1 and 4: index model; win_rate, the seven abilities and area, absent where nothing counts for them."""
-    named = scores.metric.replace({"spy_win": "deception", "coordination_of_games": "coordination"})
-    wide = scores.assign(metric=named).pivot(index="model", columns="metric", values="value")
+    metric_names = scores.metric.replace({"spy_win": "deception", "coordination_of_games": "coordination"})
+    wide = scores.assign(metric=metric_names).pivot(index="model", columns="metric", values="value")
     return wide.reindex(index=scores.model.unique(), columns=["win_rate", *ABILITIES, "area"])
 
 
@@ -152,7 +155,8 @@ def average_improvement(table: pd.DataFrame, name: str = AVERAGE) -> pd.DataFram
 def axis_names(games: pd.DataFrame) -> pd.DataFrame:
     """The name of each setting on the axes of Figure 10: game, setting, axis.
 
-    Of the dilemma it has the points of each where all cooperate, of who defects alone, and of each of two who defect.
+    For the dilemma a name has three numbers: the points of each player if all cooperate, of a player who defects alone,
+    and of each player if two defect.
     """
     rows = []
     for game in games[games.game.isin(["prisoner3", "public_goods"])].itertuples():

@@ -35,7 +35,7 @@ OWN: dict[str, Any] = {**ENHANCED, "color": COLOURS[2], "marker": "s", "ms": 3.5
 WIDE = 24
 """The most letters of a model's name in one line."""
 HATCH = "////"
-"""Of the bars of one's own models."""
+"""The hatch of the bars of one's own models."""
 
 DIAMOND: dict[str, Any] = {"marker": "D", "ms": 6, "color": COLOURS[2], "mec": "black", "mew": 0.6}
 
@@ -53,7 +53,7 @@ def radar(axes: Axes, values: pd.Series, title: str, look: Mapping[str, Any], fi
     polar.set_theta_direction(-1)
     polar.set_ylim(0, 100)
     polar.set_xticks(angles, [])
-    polar.set_yticks([50, 100], ["50", ""], fontsize=6.5, color="#555555")
+    polar.set_yticks([50, 100], ["50", ""], fontsize=9, color="#555555")
     polar.set_rlabel_position(180 / len(values))
     for angle, name in zip(angles, values.index, strict=True) if title else ():
         side, height = np.round(np.sin(angle), 6), np.cos(angle)
@@ -61,7 +61,7 @@ def radar(axes: Axes, values: pd.Series, title: str, look: Mapping[str, Any], fi
             "ha": "center" if side == 0 else "left" if side > 0 else "right",
             "va": "bottom" if height > 0.9 else "center",
         }
-        polar.text(angle, 106, SHORT.get(str(name), str(name)), fontsize=8, **aligned)
+        polar.text(angle, 106, SHORT.get(str(name), str(name)), fontsize=9, **aligned)
     polar.grid(lw=0.5, color="#cccccc")
     polar.spines["polar"].set_color("#cccccc")
     if title:
@@ -106,7 +106,7 @@ def ranking(areas: Axes, rates: Axes, table: pd.DataFrame, own: Collection[str] 
     moved = ranks.area != ranks.win_rate
     bars = areas.barh(rows, table.area / 1000, color="#9ecae1", edgecolor="black", lw=0.6, height=0.62)
     for row, value in zip(rows, table.area / 1000, strict=True):
-        areas.text(value, row, f" {value:.1f}", va="center", fontsize=8)
+        areas.text(value, row, f" {value:.1f}", va="center", fontsize=9)
     areas.set_yticks(rows, [textwrap.fill(str(name), WIDE) + (" *" if moved[name] else "") for name in table.index])
     for bar, label, name in zip(bars, areas.get_yticklabels(), table.index, strict=True):
         if name in own:
@@ -117,7 +117,7 @@ def ranking(areas: Axes, rates: Axes, table: pd.DataFrame, own: Collection[str] 
     for row, (name, value) in enumerate(table.win_rate.items()):
         rates.plot(value, row, **DIAMOND | {"color": (OWN if name in own else ENHANCED)["color"]})
     for row, value in zip(rows, table.win_rate, strict=True):
-        rates.annotate(f"{value:.1f}", (value, row), (7, 0), textcoords="offset points", va="center", fontsize=8)
+        rates.annotate(f"{value:.1f}", (value, row), (7, 0), textcoords="offset points", va="center", fontsize=9)
     rates.set_xlim(0, 100)
     rates.set_xlabel("win rate (%)")
     rates.tick_params(axis="y", length=0, labelleft=False)
@@ -125,7 +125,7 @@ def ranking(areas: Axes, rates: Axes, table: pd.DataFrame, own: Collection[str] 
         axes.grid(axis="x", lw=0.4, color="#dddddd")
         axes.set_axisbelow(True)
     areas.invert_yaxis()
-    areas.set_title("*: other rank by area than by win rate" if moved.any() else "", loc="left", fontsize=8.5)
+    areas.set_title("*: other rank by area than by win rate" if moved.any() else "", loc="left", fontsize=9)
 
 
 @styled
@@ -181,13 +181,13 @@ def ranges(axes: Axes, table: pd.DataFrame, title: str, unit: str, limits: tuple
     digits = ".1f" if limits[1] <= 100 else ".0f"
     for row, one in enumerate(table.to_dict("records")):
         if np.isnan(one["low"]):
-            axes.text(limits[0], row, "  no outcome fits the printed numbers", va="center", fontsize=8, color="#555555")
+            axes.text(limits[0], row, "  no outcome fits the printed numbers", va="center", fontsize=9, color="#555555")
             continue
         looks: dict[str, Any] = (
             {"color": "#9ecae1"} if one["model"].endswith("+PGM") else {"color": "white", "hatch": HATCH}
         )
         axes.barh(row, one["high"] - one["low"], left=one["low"], height=0.55, edgecolor="black", lw=0.7, **looks)
-        axes.text(one["high"], row, f" {one['low']:{digits}} to {one['high']:{digits}}", va="center", fontsize=8)
+        axes.text(one["high"], row, f" {one['low']:{digits}} to {one['high']:{digits}}", va="center", fontsize=9)
         if "value" in one:
             axes.plot(one["value"], row, **DIAMOND)
     axes.set_yticks(range(len(table)), list(table.model))
@@ -247,4 +247,4 @@ def _add_legend(fig: Figure, where: SubplotSpec, note: str) -> None:
             handles.setdefault(label, handle)
     fig.legend([*handles.values()], [*handles], loc="outside lower left", ncols=len(handles), fontsize=9)
     if note:
-        fig.text(0.995, 0.012, note, ha="right", fontsize=8.5, color="#444444")
+        fig.text(0.995, 0.012, note, ha="right", fontsize=9, color="#444444")

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from agon.figures import COLOURS, figure, styled
+from agon.figures import COLOURS, STYLE, figure, headline, name_rows, styled
 from agon_papers.tradecraft.counts import bars, heads, rates
-from agon_papers.tradecraft.facts import DIMENSIONS, PERSONAS, Facts, group_of
+from agon_papers.tradecraft.facts import PERSONAS, Facts, group_of
 from agon_papers.tradecraft.scores import PLAYER, radars
 
 MEASURES = {
@@ -34,14 +33,7 @@ BAR_NOTES = {
     ],
     "k": [RECONSTRUCTION, "Hatched bars are the sum of rejections over four players, and half the sum of their turns."],
 }
-"""Notes below the title of Figure 4 j and k: how the authors seem to have counted."""
-
-LINES: tuple[dict[str, Any], ...] = (
-    {"color": COLOURS[1], "ls": "-", "lw": 1.8},
-    {"color": COLOURS[2], "ls": "--", "lw": 1.8},
-)
-PRINTED_MARKS: tuple[dict[str, Any], ...] = ({"marker": "o"}, {"marker": "s"})
-"""Two players differ in dash and marker, not in colour alone. Printed values are marks, recomputed ones lines."""
+"""Notes below Figure 4 j and k: how the authors seem to have counted."""
 
 OUTCOMES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("only_one", "won by the first player alone", {"fc": COLOURS[1]}),
@@ -60,17 +52,9 @@ def radar_table(facts: Facts, panel: str) -> pd.DataFrame:
     return printed[[*PLAYER, "printed"]].merge(radars(facts, "reconciled"), on=PLAYER)
 
 
-def radar_notes(table: pd.DataFrame, tolerance: float) -> list[str]:
-    """Notes on a radar: sample sizes, and the values that differ from the printed ones by more than `tolerance`."""
-    differences = table[(table.value - table.printed).abs() > tolerance + 1e-9]
-    names = ", ".join(f"{row.name} {DIMENSIONS[row.dimension]}" for row in differences.itertuples(index=False))
-    sizes = " to ".join(str(n) for n in sorted({table.n.min(), table.n.max()}))
-    return [
-        f"{sizes} scored turns per mark; second pass of the assessor",
-        f"these values differ from the printed ones: {names}"
-        if names
-        else "all values agree with the printed ones, as far as these can be read off the picture",
-    ]
+def differs(table: pd.DataFrame, tolerance: float) -> pd.Series:
+    """Whether a value differs from the printed one by more than `tolerance`."""
+    return (table.value - table.printed).abs() > tolerance + 1e-9
 
 
 def bar_panels(facts: Facts, panel: str) -> dict[str, pd.DataFrame]:
@@ -111,66 +95,60 @@ def head_table(facts: Facts) -> pd.DataFrame:
 
 
 @styled
-def pair_radar(
-    table: pd.DataFrame, axis_names: Mapping[str, str], title: str, notes: Sequence[str], source: str = "recomputed"
+def pair_dots(
+    tables: Mapping[str, pd.DataFrame],
+    axis_names: Mapping[str, str],
+    title: str,
+    tolerance: float = np.inf,
+    source: str = "recomputed",
 ) -> Figure:
-    """Two players' scores (0 to 1): a radar of the values (lines) and the printed values (marks), and each with its interval.
+    """A panel of dots for each pair of players, three beside each other: their scores (0 to 1), and the printed ones below.
 
-    `table`: name, dimension, value, low, high, printed (absent: not printed), games, n. `axis_names`: dimension -> name of
-    its axis. `notes`: lines below the title. `source`: where the values come from.
+    `tables`: letter of the panel -> name, dimension, value, low, high, printed (absent: not printed), games, n. `axis_names`:
+    dimension -> its name. `source`: where the values come from. A value that differs from the printed one by more than
+    `tolerance` is marked, with both numbers.
     """
-    chart = Figure(figsize=(11.6, 5.7), layout="constrained")
-    FigureCanvasAgg(chart)
-    chart.suptitle("\n".join([title, *notes]), fontsize=11, x=0.01, ha="left")
-    grid = chart.add_gridspec(1, 2, width_ratios=[1, 1.05])
-    radar = chart.add_subplot(grid[0], projection="polar")
-    names = list(table.name.unique())
-    _polygons(radar, table, names, axis_names)
-    values = chart.add_subplot(grid[1])
-    _values(values, table, names, axis_names, source)
-    handles, labels = values.get_legend_handles_labels()
-    chart.legend(handles, labels, loc="outside lower left", ncols=2, fontsize=9)
+    rows = -(-len(tables) // 3)
+    chart, places = figure(rows, 3, (10.6, 1.1 + 4.2 * rows))
+    headline(chart, title)
+    for axes, (panel, table) in zip(places, tables.items(), strict=False):
+        _pair(axes, panel, table, axis_names, tolerance)
+    for axes in places[len(tables) :]:
+        axes.set_visible(False)
+    sizes = pd.concat([*tables.values()])
+    notes = [
+        f"mean score of the assessor (0 to 1), n = {_between(sizes.n)} scored turns a mark",
+        f"filled: {source}, with 95 % intervals over {_between(sizes.games)} games",
+        "hollow, below: printed" if sizes.printed.notna().any() else "",
+    ]
+    chart.supxlabel("\n".join(filter(None, notes)), x=0.02, ha="left", fontsize=STYLE["font.size"])
     return chart
 
 
-def _polygons(axes: Axes, table: pd.DataFrame, names: Sequence[str], axis_names: Mapping[str, str]) -> None:
-    polar: Any = axes
-    angles = np.linspace(0, 2 * np.pi, len(axis_names), endpoint=False)
-    for name, style, mark in zip(names, LINES, PRINTED_MARKS, strict=False):
-        rows = table[table.name == name].set_index("dimension").reindex(list(axis_names))
-        polar.plot(np.append(angles, angles[0]), np.append(rows.value, rows.value.iloc[0]), **style)
-        polar.plot(angles, rows.printed, ls="", ms=5.5, mfc="white", mec=style["color"], mew=1.4, **mark)
-    polar.set_theta_offset(np.pi / 2)
-    polar.set_theta_direction(-1)
-    polar.set_ylim(0, 1)
-    polar.set_yticks([0.25, 0.5, 0.75, 1], ["", "0.5", "", "1"], fontsize=7, color="#555555")
-    polar.set_rlabel_position(180 / len(axis_names))
-    polar.set_xticks(angles, [])
-    for angle, name in zip(angles, axis_names.values(), strict=True):
-        side, height = np.round(np.sin(angle), 6), np.cos(angle)
-        across = "center" if abs(side) < 0.1 else "left" if side > 0 else "right"
-        polar.text(angle, 1.07, name, fontsize=8.5, ha=across, va="bottom" if height > 0.9 else "center")
-    polar.grid(lw=0.5, color="#cccccc")
-    polar.spines["polar"].set_color("#cccccc")
+def _between(numbers: pd.Series) -> str:
+    """The least and the greatest number, or the one that all are."""
+    return " to ".join(f"{number:.0f}" for number in sorted({numbers.min(), numbers.max()}))
 
 
-def _values(axes: Axes, table: pd.DataFrame, names: Sequence[str], axis_names: Mapping[str, str], source: str) -> None:
-    order = list(axis_names)
-    for number, (name, style, mark) in enumerate(zip(names, LINES, PRINTED_MARKS, strict=False)):
-        rows = table[table.name == name]
-        at = np.array([order.index(dimension) for dimension in rows.dimension]) + (number - 0.5) * 0.34
-        games = int(rows.games.max())
-        label = f"{name}, {source} (right: 95 % interval over {games} game{'s' * (games != 1)})"
-        axes.hlines(at, rows.low, rows.high, color=style["color"], lw=2.2, ls=style["ls"])
-        axes.plot(rows.value, at, ls="", marker="|", ms=10, mew=2.2, color=style["color"])
-        axes.plot([], [], marker="|", ms=10, label=label, **style)
-        label = f"{name}, printed" if rows.printed.notna().any() else ""
-        axes.plot(rows.printed, at, ls="", ms=5.5, mfc="white", mec=style["color"], mew=1.4, label=label, **mark)
-    axes.set_yticks(range(len(order)), [axis_names[name] for name in order])
-    axes.set_ylim(len(order) - 0.4, -0.6)
-    axes.set_xlim(0, 1)
-    axes.set_xlabel("mean score of the assessor (0 to 1)")
+def _pair(axes: Axes, panel: str, table: pd.DataFrame, axis_names: Mapping[str, str], tolerance: float) -> None:
+    order, places = list(axis_names), []
+    for number, (name, rows) in enumerate(table.groupby("name", sort=False)):
+        at = np.array([order.index(dimension) for dimension in rows.dimension]) + 0.33 * number
+        look: dict[str, Any] = {"ls": "", "color": COLOURS[number + 1], "marker": "os"[number], "ms": 5}
+        axes.hlines(at, rows.low, rows.high, color=look["color"], lw=1.6)
+        axes.plot(rows.value, at, label=str(name).removeprefix("gemini-"), **look)
+        axes.plot(rows.printed, at + 0.15, mfc="white", **look)
+        places.append(rows.assign(at=at))
+    name_rows(axes, [axis_names[name] for name in order], above=0.1)
+    axes.set_ylim(len(order) - 0.35, -0.6)
+    drawn = pd.concat(places)
+    for row in drawn[differs(drawn, tolerance)].itertuples():
+        side: dict[str, Any] = {"x": 0.99, "ha": "right"} if row.value < 0.5 else {"x": 0.01, "ha": "left"}
+        axes.text(y=row.at, s=f"{row.value:.2f}, printed {row.printed:.2f}", va="center", fontweight="bold", **side)
+        axes.axhspan(row.at - 0.13, row.at + 0.27, color="#ffe3c2", zorder=0)
+    axes.set(xlim=(0, 1), title=panel)
     axes.grid(axis="x", lw=0.4, color="#dddddd")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.06), ncols=2, handletextpad=0.2)
 
 
 @styled
@@ -183,16 +161,17 @@ def bar_figure(
     A player may lack the printed value, or all others. `source`: where the others come from.
     """
     chart, places = figure(1, len(panels), (max(12.4, 3.1 * max(map(len, panels.values()))), 4.9))
-    chart.suptitle("\n".join([title, *notes]), fontsize=11, x=0.01, ha="left")
+    headline(chart, title)
     for axes, (unit, table) in zip(places, panels.items(), strict=True):
         _bars(axes, table, source)
-        axes.set_xticks(range(len(table)), [_bar_label(row) for row in table.itertuples(index=False)], fontsize=8.5)
+        axes.set_xticks(range(len(table)), [_bar_label(row) for row in table.itertuples(index=False)], fontsize=9)
         axes.set_ylabel(unit)
         axes.set_ylim(0, 1.12 * max(table[name].max() for name in ("printed", "high", "most")))
         axes.grid(axis="y", lw=0.4, color="#dddddd")
         axes.set_axisbelow(True)
     handles, labels = places[0].get_legend_handles_labels()
-    chart.legend(handles, labels, loc="outside lower left", ncols=3, fontsize=9)
+    title_of_legend: dict[str, Any] = {"title": "\n".join(notes), "alignment": "left"}
+    chart.legend(handles, labels, loc="outside lower left", ncols=3, fontsize=9, **title_of_legend)
     return chart
 
 
@@ -208,7 +187,7 @@ def _bars(axes: Axes, table: pd.DataFrame, source: str) -> None:
     edge: dict[str, Any] = {"width": 0.25, "ec": "black", "lw": 0.7}
     axes.bar(at - 0.27, table.printed, color="#cfcfcf", label="printed", **edge)
     for place, value in table.printed.reset_index(drop=True).dropna().items():
-        axes.text(float(str(place)) - 0.27, value, f"{value:.2f}", ha="center", va="bottom", fontsize=8)
+        axes.text(float(str(place)) - 0.27, value, f"{value:.2f}", ha="center", va="bottom", fontsize=9)
     axes.bar(
         at, table.value, color=COLOURS[1], label=f"{source} as Table 1 defines it (95 % interval over games)", **edge
     )
@@ -241,13 +220,13 @@ def head_figure(table: pd.DataFrame, title: str, unit: str) -> Figure:
                 )
         start = start + counts
     for row, text in enumerate(table.printed):
-        axes.text(start[row] + 0.15, row, text, va="center", fontsize=8.5)
+        axes.text(start[row] + 0.15, row, text, va="center", fontsize=9)
     axes.set_yticks(rows, [f"{row.one} against {row.other}" for row in table.itertuples()])
     axes.invert_yaxis()
     axes.set_xlim(0, 1.55 * start.max())
     axes.set_xticks(range(0, int(start.max()) + 1, 2))
     axes.set_xlabel(unit)
-    axes.set_title(title, loc="left")
+    headline(chart, title)
     handles: list[Any] = [Patch(ec="black", lw=0.7, **style) for _, _, style in OUTCOMES]
     chart.legend(handles, [label for _, label, _ in OUTCOMES], loc="outside lower left", ncols=4, fontsize=9)
     return chart
@@ -261,7 +240,7 @@ def outcome_figure(table: pd.DataFrame, axis_names: Mapping[str, str], title: st
     source. Dimensions in `starred` get an asterisk.
     """
     chart, (means, deltas) = figure(1, 2, (12.0, 4.9), share=True)
-    chart.suptitle(title, fontsize=11.5, x=0.01, ha="left")
+    headline(chart, title)
     order = [name for name in axis_names if name in set(table.dimension)]
     for number, (source, rows) in enumerate(table.groupby("source", sort=False)):
         at = np.array([order.index(name) for name in rows.dimension]) + (number - 0.5) * 0.3

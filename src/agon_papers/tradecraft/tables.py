@@ -164,7 +164,7 @@ def timeline(turns: pd.DataFrame, title: str = "") -> Figure:
     for seat, name in enumerate(players):
         labels |= _block(axes, story, seat, top, name, items[seat])
         top += len(items[seat]) + 3
-    axes.set_yticks(list(labels), list(labels.values()), fontsize=8)
+    axes.set_yticks(list(labels), list(labels.values()), fontsize=9)
     for text in axes.get_yticklabels():
         text.set_fontweight("bold" if text.get_text() in (*players, "offer") else "normal")
     _legend(picture, axes)
@@ -205,7 +205,7 @@ def _draw_offer(axes: Axes, place: int, turn: Turn, lines: Sequence[str]) -> Non
     for line, text in enumerate(lines):
         short = text if len(text) <= LETTERS else f"{text[: LETTERS - 2]}.."
         weight = "bold" if line in (0, len(lines) - 1) else "normal"
-        axes.text(place - 0.44 + 0.14 * (line == 0), line, short, fontsize=7.5, va="center", weight=weight)
+        axes.text(place - 0.44 + 0.14 * (line == 0), line, short, fontsize=9, va="center", weight=weight)
 
 
 def _draw(axes: Axes, mark: Mark, x: float, y: float, size: float) -> None:
@@ -233,10 +233,10 @@ def _block(
     end = top + 1 + len(items)
     for place, turn in enumerate(story, start=1):
         if count := turn.wrong(seat):
-            axes.text(place, end, f"{count}", fontsize=8, va="center", ha="center", style="italic")
+            axes.text(place, end, f"{count}", fontsize=9, va="center", ha="center", style="italic")
         if seat in turn.winners:
             _draw(axes, WIN, place - 0.1, top, 11)
-            axes.text(place + 0.04, top, "wins", fontsize=8.5, va="center", weight="bold")
+            axes.text(place + 0.04, top, "wins", fontsize=9, va="center", weight="bold")
     return {
         top: name,
         **{top + line: item for line, item in enumerate(items, start=1)},
@@ -246,7 +246,7 @@ def _block(
 
 def _amount(axes: Axes, place: float, line: float, amount: Amount, changes: Sequence[Mark]) -> None:
     weight = "bold" if changes else "normal"
-    axes.text(place, line, f"{amount}", fontsize=8, va="center", ha="center", weight=weight)
+    axes.text(place, line, f"{amount}", fontsize=9, va="center", ha="center", weight=weight)
     for number, mark in enumerate(changes):
         _draw(axes, mark, place - 0.22 - 0.13 * number, line, 5)
 
@@ -264,6 +264,6 @@ def _legend(picture: Figure, axes: Axes) -> None:
     for mark in (*OUTCOMES.values(), *CHANGES.values(), WIN):
         face = mark.colour if mark.filled else "white"
         axes.plot([], [], ls="", marker=mark.marker, ms=7, mfc=face, mec=mark.colour, label=mark.meaning)
-    axes.set_xlabel("amounts are those at the end of the turn; bold where they have changed", loc="left", fontsize=8)
+    axes.set_xlabel("amounts are those at the end of the turn; bold where they have changed", loc="left", fontsize=9)
     columns = max(1, min(4, int(picture.get_figwidth() / 2.6)))
-    picture.legend(*axes.get_legend_handles_labels(), loc="outside lower left", ncols=columns, fontsize=8)
+    picture.legend(*axes.get_legend_handles_labels(), loc="outside lower left", ncols=columns, fontsize=9)

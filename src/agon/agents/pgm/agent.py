@@ -21,7 +21,7 @@ agent sees the whole answers again (`answers`), not their lines alone (`written`
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from agon.agents.base import Place, Reply, total_cost
 from agon.agents.llm import LLM, ask
@@ -29,6 +29,7 @@ from agon.agents.pgm.minds import BeliefState, Semantics, mind_class, mind_of
 from agon.agents.prompts import OURS, Prompts, Template, answer_tokens_of, beliefs_of, require_own_words
 from agon.agents.reads import AnswerFormat, format_of_beliefs
 from agon.agents.styles import SelfConsistency
+from agon.errors import require_choice
 from agon.games import Dice, Observation
 from agon.games.base import Times
 from agon.games.reading import strip_thinking
@@ -36,6 +37,8 @@ from agon.games.spaces import Space
 from agon.models import Request, extend
 from agon.registry import kind
 
+Form = Literal["text", "matrix"]
+"""The form in which beliefs are told."""
 PHASE = "beliefs"
 """The phase of the view that goes with a question about beliefs."""
 
@@ -62,7 +65,7 @@ class BeliefNotes(NamedTuple):
     answers: tuple[str, ...]
     """The same analysis as the model wrote it, with the text before its lines."""
     role: str
-    """What the seat thinks that it is."""
+    """The role that the seat believes it has."""
     target: str | None
     """The player at whom its next clue aims."""
     suspect: str | None
@@ -92,16 +95,14 @@ class Beliefs:
         place: Place,
         *,
         agent: Callable[[Place], LLM | SelfConsistency],
-        form: Literal["text", "matrix"] = "text",
+        form: Form = "text",
         semantics: Semantics = "strict",
         attempts: int = 3,
         folder: str | None = None,
         answer_tokens: int | Mapping[str, int] = 80,
     ) -> None:
-        if form not in ("text", "matrix"):
-            raise ValueError(f"form is {form!r}; it must be text or matrix")
-        if semantics not in get_args(Semantics):
-            raise ValueError(f"semantics is {semantics!r}; it must be strict or published")
+        require_choice("form", form, Form)
+        require_choice("semantics", semantics, Semantics)
         if not isinstance(attempts, int) or attempts < 1:
             raise ValueError(f"attempts is {attempts}; it must be a whole number of at least 1")
         self.place, self.agent = place, agent(place)
@@ -167,7 +168,7 @@ class Beliefs:
             question = texts.render(
                 "ask", view, self.llm.since, self._notes(mind, now._replace(past=then.past))
             ).strip()
-            instructions = reads.told(guide.reads, space)
+            instructions = reads.instructions(guide.reads, space)
             request = Request(
                 extend(self.llm.conversation(now), "user", question + instructions),
                 f"{self.place.match}/{self.place.seat}/beliefs {self.asked}",

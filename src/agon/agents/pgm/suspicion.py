@@ -93,7 +93,7 @@ def find_extreme(values: Mapping[int, float], most: bool = True, ties: Ties = "n
 
 
 def suspect(matrix: Matrix, view: int, among: Collection[int], ties: Ties = "nobody") -> int | None:
-    """Of the seats `among`, the one that `view` suspects most."""
+    """The seat of `among` that `view` suspects most. None if several are equal and `ties` is "nobody"."""
     return find_extreme({seat: matrix[view][seat] for seat in among}, ties=ties)
 
 

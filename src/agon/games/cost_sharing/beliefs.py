@@ -9,7 +9,7 @@ class BeliefState(ActionForecast):
     """Forecasts in three words, after the votes of a round."""
 
     def forecast(self, view: Observation, seat: int) -> Choice:
-        """How the seat changes what it would carry."""
+        """The options for a change of the seat's share."""
         return Choice(("carry more", "carry the same", "carry less"))
 
     def known(self, view: Observation) -> int:

@@ -4,8 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
+from agon.errors import require_choice
 from agon.games.base import (
     PUBLIC,
     Dice,
@@ -15,7 +16,6 @@ from agon.games.base import (
     Times,
     check_counts,
     check_seats,
-    check_semantics,
     refuse_illegal,
 )
 from agon.games.spaces import Choice, Offer, Space
@@ -43,7 +43,7 @@ class Airline(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What everybody knows."""
+    """The events that everybody knows."""
 
     name: str
     seats: int
@@ -58,9 +58,9 @@ class State(NamedTuple):
 
     round: int
     proposals: tuple[Shares | None, ...]
-    """Of this round, in seat order."""
+    """The proposals of this round, in seat order."""
     ballots: tuple[str | None, ...]
-    """Of this round, where they are cast one by one."""
+    """The ballots of this round, if they are cast one by one."""
     past: tuple[Event, ...]
     """What everybody knows."""
     outcome: str = ""
@@ -113,7 +113,7 @@ class CostSharing(Game[State]):
             if airline.flights < 1 or airline.passengers < 1 or not airline.hours > 0:
                 raise ValueError(f"{self.name}: the numbers of airline {airline.name} must be above 0")
         check_counts(self.name, rounds=self.rounds, fee=self.fee)
-        check_semantics(self.name, self.semantics, get_args(Semantics))
+        require_choice(f"{self.name}: semantics", self.semantics, Semantics)
         strict_offer = Offer(names)
         if len(self.proposals) != seats:
             raise ValueError(f"{self.name}: {len(self.proposals)} opening proposals for {seats} airlines")

@@ -84,11 +84,8 @@ def _round(scene: Scene, round_: RoundRecord, place: int, recent: bool) -> str:
     rows = [(say("{} proposes:", scene.name(seat, 34)), shares) for seat, shares in round_.proposals.items()]
     title = say("Round {}: who would pay which part of the fee, in percent", place)
     picture = bars(title, rows, airlines, 100, say)
-    summary = say("Round {}", place)
-    if round_.votes:
-        summary = f"{summary}: {say.count(len(round_.votes), 'vote')}"
     return (
-        f"<details{' open' if recent else ''}><summary>{summary}</summary>"
+        f"<details{' open' if recent else ''}><summary>{say('Round {}', place)}</summary>"
         f"{picture}{_votes(scene, round_, airlines)}{_agreement(scene, round_)}</details>"
     )
 

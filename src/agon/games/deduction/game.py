@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple
 from unicodedata import normalize
 
+from agon.errors import require_choice
 from agon.games.base import (
     PUBLIC,
     Dice,
@@ -23,7 +24,6 @@ from agon.games.base import (
     Times,
     check_counts,
     check_seats,
-    check_semantics,
     refuse_illegal,
     reveal,
 )
@@ -114,7 +114,7 @@ class Deduction(Game[State]):
         seats = len(self.clues)
         if seats < 3:
             raise ValueError(f"{self.name}: there are {seats} clues; one for each of at least 3 players is needed")
-        check_semantics(self.name, self.semantics, get_args(Semantics))
+        require_choice(f"{self.name}: semantics", self.semantics, Semantics)
         check_counts(self.name, rounds=self.rounds, length=self.length)
         check_seats(self.name, (self.spy,), seats)
         for seat, clue in enumerate(self.clues):
@@ -172,7 +172,7 @@ class Deduction(Game[State]):
 
     @abstractmethod
     def _steps(self) -> tuple[Ask, ...]:
-        """Who is asked what, in order."""
+        """The seats and phases of the questions, in order."""
 
     @abstractmethod
     def _facts(self) -> Facts:

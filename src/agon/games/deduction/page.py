@@ -170,7 +170,7 @@ def _clues(scene: Scene) -> str:
 def _outcome(scene: Scene) -> str:
     """The seat's ballot, the accused and the guess; empty before the ballot."""
     lines, say = [], scene.say
-    if vote := _first_event(scene.view.past, "vote"):
+    if not scene.over and (vote := _first_event(scene.view.past, "vote")):
         choice = scene.done(None) if vote.value is None else scene.called(vote.value)
         lines.append(say("Your ballot, which nobody else sees: {}", choice))
     if accused := _first_event(scene.view.past, "accused"):

@@ -20,7 +20,7 @@ SILENCE = ""
 """A clue that could not be read."""
 
 UNHEARD, UNKNOWN, WRONG, BROAD = 1.5, 0.4, 1.0, 0.5
-"""Suspicion for no clue, for one that is not on the list, for one that does not fit, and for one that fits every word."""
+"""Suspicion for four kinds of clues: absent, not on the list, not fitting the word, and fitting every word."""
 
 
 class Clue(msgspec.Struct, frozen=True):

@@ -40,7 +40,8 @@ def solutions(game: Game[Any]) -> dict[str, Any]:
 
 
 def _outcome_payoffs(game: Game[Any], spy: int, accused: set[int], guess: str) -> list[float]:
-    """Everybody's payoffs where all vote for one of the `accused` (nobody votes where there are none), and the spy guesses."""
+    """The payoffs of all seats if all vote for one of the `accused` and the spy guesses `guess`. Without `accused`
+    nobody votes."""
     state, total, count = game.start(Random(0)), [0.0] * game.seats, 0
     while seats := game.to_move(state):
         actions: dict[int, Any] = {}

@@ -35,6 +35,11 @@ class MatrixGame(Game[State]):
     rounds: int
     rules: int = 1
     seats: int = field(init=False)
+    _choices: tuple[Choice, ...] = field(init=False, repr=False, compare=False)
+    _outcomes: dict[Profile, tuple[State, tuple[float, ...]]] = field(init=False, repr=False, compare=False)
+    """The profiles played so far: a state of this round alone, and the points of each seat."""
+    _hash: int = field(init=False, repr=False, compare=False)
+    """Scripts look up caches by game in every round."""
 
     def __post_init__(self) -> None:
         options = tuple(
@@ -65,12 +70,16 @@ class MatrixGame(Game[State]):
                 f"{' x '.join(map(str, sizes))} action profiles; its shape does not fit"
             )
         options = action_sets[0] if len(set(action_sets)) == 1 else action_sets
-        for name, value in {"options": options, "payoff": payoff, "seats": seats}.items():
+        values = {
+            "options": options,
+            "payoff": payoff,
+            "seats": seats,
+            "_choices": tuple(map(Choice, action_sets)),
+            "_outcomes": {},
+            "_hash": hash((self.name, self.variant, options, payoff, self.rounds, self.rules)),
+        }
+        for name, value in values.items():
             object.__setattr__(self, name, value)
-
-    @cached_property
-    def _hash(self) -> int:  # scripts look up caches by game in every round
-        return hash((self.name, self.variant, self.options, self.payoff, self.rounds, self.rules))
 
     @cached_property
     def action_sets(self) -> tuple[tuple[str, ...], ...]:
@@ -82,19 +91,6 @@ class MatrixGame(Game[State]):
     def prompt(self) -> str:
         """The file with its prompt."""
         return "prompt.md" if len(set(self.action_sets)) == 1 else "prompt_different.md"
-
-    @cached_property
-    def _choices(self) -> tuple[Choice, ...]:
-        return tuple(map(Choice, self.action_sets))
-
-    @cached_property
-    def _everyone(self) -> tuple[int, ...]:
-        return tuple(range(self.seats))
-
-    @cached_property
-    def _outcomes(self) -> dict[Profile, tuple[State, tuple[float, ...]]]:
-        """The profiles played so far: a state of this round alone, and the points of each seat."""
-        return {}
 
     @cached_property
     def normal_form(self) -> "MatrixGame":
@@ -141,7 +137,7 @@ class MatrixGame(Game[State]):
 
     def to_move(self, state: State) -> tuple[int, ...]:
         """Everyone, until the last round is done."""
-        return self._everyone if len(state[0]) < self.rounds else ()
+        return tuple(range(self.seats)) if len(state[0]) < self.rounds else ()
 
     def legal_actions(self, state: State, seat: int) -> Choice:
         """The seat's labels, always."""

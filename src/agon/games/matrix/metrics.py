@@ -148,7 +148,7 @@ def regret(course: Course) -> NDArray[np.float64]:
 
 
 def exploitability(course: Course) -> NDArray[np.float64]:
-    """How far the worst reply to the player's overall mix keeps it below its security level (points per round).
+    """Points per round that the player's overall mix can lose against the worst reply, below its security level.
 
     The security (maximin) level is what the player can make sure of; in a zero-sum game this is the usual exploitability.
     """
@@ -163,7 +163,7 @@ def shortfall(mixes: NDArray[np.float64], payoff: NDArray[np.float64]) -> NDArra
 def expected_payoff(
     mixes: NDArray[np.float64], others: NDArray[np.float64], payoff: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """What each mix (a row) is worth against the other's mix in the same row, in points per round."""
+    """The expected points per round of each mix (a row) against the other player's mix in the same row."""
     return ((mixes @ payoff) * others).sum(axis=1)
 
 

@@ -44,9 +44,9 @@ class MatrixPage(FamilyPage):
         rounds = scene.rounds()
         round_payoffs = [game.payoffs(profile) for profile in rounds]
         running = [list(accumulate(points[seat] for points in round_payoffs)) for seat in range(game.seats)]
+        told = scene.say("In this match you are told how many rounds there are.")
         return {
-            "rounds": rounds_played(scene)
-            + f'<p class="soft">{scene.say("In this match you are told how many rounds there are.")}</p>',
+            "rounds": rounds_played(scene) + ("" if scene.over else f'<p class="soft">{told}</p>'),
             "payoffs": payoffs(scene),
             "chart": chart(scene, scene.say("Points so far"), running),
             "history": _history(scene, rounds, round_payoffs),

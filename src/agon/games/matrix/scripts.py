@@ -139,7 +139,7 @@ def remembered(view: Observation, dice: Dice, shares: Mapping[str, float]) -> st
 
 @kind("agon.agents.scripted.favourite_equilibrium")
 def favourite_equilibrium(view: Observation, dice: Dice) -> str:
-    """Play the own part of that equilibrium of the one-shot game which pays the seat most; of equally good ones the first."""
+    """Play the seat's part of the one-shot equilibrium that pays the seat most, or of the first such equilibrium."""
     return _draw(view.legal.options, _favourite(view.rules, view.seat), dice)
 
 

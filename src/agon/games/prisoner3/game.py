@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from agon.games.base import Observation, check_seats, check_semantics
+from agon.errors import require_choice
+from agon.games.base import Observation, check_seats
 from agon.games.matrix.game import MatrixGame
 from agon.registry import kind
 
@@ -29,7 +30,7 @@ class Prisoner3(MatrixGame):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_semantics(self.name, self.semantics, get_args(Semantics))
+        require_choice(f"{self.name}: semantics", self.semantics, Semantics)
         object.__setattr__(self, "tested", check_seats(self.name, self.tested, self.seats))
         object.__setattr__(self, "_public", replace(self, tested=()) if self.tested else self)
 

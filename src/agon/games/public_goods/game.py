@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
-from agon.games.base import PUBLIC, Dice, Game, Note, Observation, Times, check_seats, check_semantics, refuse_illegal
+from agon.errors import require_choice
+from agon.games.base import PUBLIC, Dice, Game, Note, Observation, Times, check_seats, refuse_illegal
 from agon.games.spaces import Number
 from agon.registry import kind
 
@@ -53,7 +54,7 @@ class PublicGoods(Game[State]):
             raise ValueError(f"{self.name}: needs 2 seats, 1 round and 1 point at least, in whole numbers")
         if type(self.multiplier) not in (int, float) or not isfinite(self.multiplier) or self.multiplier <= 0:
             raise ValueError(f"{self.name}: the multiplier is {self.multiplier}; it must be above 0")
-        check_semantics(self.name, self.semantics, get_args(Semantics))
+        require_choice(f"{self.name}: semantics", self.semantics, Semantics)
         object.__setattr__(self, "tested", check_seats(self.name, self.tested, self.seats))
         object.__setattr__(self, "_legal", Number(0, self.endowment))
         object.__setattr__(self, "_public", replace(self, tested=()) if self.tested else self)

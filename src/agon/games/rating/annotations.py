@@ -178,10 +178,10 @@ def rubric(dimension: str, language: str = "en") -> list[str]:
 
 def setting(game: Rating, language: str = "en") -> str:
     """A description of the match, in the words of the models' prompt."""
-    told = language_for(game, language)
-    template = Template(source_of(Rating, "prompt.md", prompt_set=told.prompts), ("system",))
+    language_of_game = language_for(game, language)
+    template = Template(source_of(Rating, "prompt.md", prompt_set=language_of_game.prompts), ("system",))
     whole = template.render("system", game.observe(State(0), 0), "")
-    return whole.partition(f"# {told.words['the game']}\n")[2].partition("\n\n")[0].strip()
+    return whole.partition(f"# {language_of_game.words['the game']}\n")[2].partition("\n\n")[0].strip()
 
 
 def annotations(*paths: Path) -> pd.DataFrame:

@@ -13,10 +13,10 @@ from agon.paths import display_path, in_project, write_file
 @click.command()
 @options.turns(required=True, help="A turns table with matches of TradeCraft, played or ingested.")
 @click.option("--folder", required=True, help="Where the logs go: FOLDER/MATCH.json.")
-@click.option("--matches", type=options.AT_LEAST_1, help="Only the first of them.")
+@click.option("--matches", type=options.AT_LEAST_1, help="Use only the first matches.")
 @options.force
 def make_logs(turns: str, folder: str, matches: int | None, force: bool) -> None:
-    """Makes logs of TradeCraft's matches, to be rated.
+    """Makes logs of TradeCraft's matches for raters.
 
     Files such as conf/game/rating.yaml name a folder of logs, and say what raters see of them.
     """
@@ -50,30 +50,30 @@ def _clear(folder: Path, names: Sequence[str], force: bool) -> None:
     if others and not force:
         raise AgonError(
             f"{display_path(folder)} has {count(len(others), 'log')} of other matches: name another folder, "
-            "or say --force to replace them"
+            "or add --force to replace them"
         )
     for path in others:
         path.unlink()
 
 
 @click.command()
-@click.option("--names", metavar="NAME,...", required=True, help="Who rates, as ann,bob: letters, digits, - and _.")
+@click.option("--names", metavar="NAME,...", required=True, help="Names such as ann,bob, of letters, digits, - and _.")
 @click.option("--logs", default="data/logs/tradecraft", help="The folder of logs that they rate.")
 @click.option(
     "--folder",
     default=".agon/hall/annotations",
     help="Where their answers go: annotations, in the folder of serve.",
 )
-@click.option("--days", type=click.IntRange(1, 3660), default=30, help="How long the links hold.")
+@click.option("--days", type=click.IntRange(1, 3660), default=30, help="Days for which the links are valid.")
 @click.option("--url", default="http://localhost:8642", help="Where browsers find the hall.")
 @click.option("--language", default="en", help="The language of their pages, such as de.")
-@click.option("--force", is_flag=True, help="A new link for who has one; the old one is void.")
+@click.option("--force", is_flag=True, help="Make new links also for raters who have one; old links end.")
 def make_raters(names: str, logs: str, folder: str, days: int, url: str, language: str, force: bool) -> None:
-    """Gives people a link each to rate logs.
+    """Makes a personal link for each rater of logs.
 
-    They do so in a browser, turn by turn, in one order for all.
+    Raters work in a browser, turn by turn. All see the logs in the same order.
 
-    A link is all that its owner needs, and opens nothing else. It is said once: only a hash of it is kept.
+    A link opens only its owner's pages, and needs no password. It is printed once: agon keeps only its hash.
     """
     from agon.games.rating.raters import admit
 

@@ -147,7 +147,8 @@ class RatersDesk:
         return self._sheets[who, rater.logs]
 
     def shown(self, who: str, query: Mapping[str, str]) -> dict[str, Any]:
-        """The turn that a rater asks for (`turn`, from 1), none past the first that is open, or that one; then the end.
+        """The turn that a rater asks for (`turn`, from 1), or the first open turn. No turn after the first open one is
+        shown. If none is open, it is the end page.
 
         Raises AgonError.
         """

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from agon.games.base import Event
+from agon.games.base import Event, Observation
 from agon.games.html import items, label, text
 from agon.games.inputs import (
     UNCHOSEN,
@@ -21,12 +21,24 @@ from agon.games.inputs import (
     with_unchosen,
 )
 from agon.games.pages import Scene
-from agon.games.sentences import ENGLISH, Say
+from agon.games.sentences import Say
 from agon.games.spaces import Text
-from agon.games.tradecraft.amounts import Amount, Hand, amount_of, floor_hand, hand_to_json, minus, plus, whole
+from agon.games.tradecraft.amounts import (
+    Amount,
+    Hand,
+    amount_of,
+    covers,
+    floor_hand,
+    hand_from_json,
+    hand_to_json,
+    minus,
+    plus,
+    whole,
+)
 from agon.games.tradecraft.calls import Call
 from agon.games.tradecraft.game import find_craft, table_view
 from agon.games.tradecraft.icons import icon
+from agon.games.tradecraft.planner.search import Plan, plan
 from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
 
 NONE = ("", "0")
@@ -38,11 +50,17 @@ FAULTS = {
     "no such recipe": "This cannot be made of these items.",
     "not in the hand": "Your hand does not have that much.",
     "bad amounts": "One of the amounts is no number.",
-    "beyond the rules": "This cannot be made now.",
 }
 """Why a craft is refused -> a sentence for pages in other languages; in English the refusal has its own words."""
+NODES = 200
+"""The branches of the search for a way to the target, at most: half a second."""
 MEMBERS = 4
 """The number of items that explain a tag."""
+
+
+def target_of(view: Observation) -> dict[str, Amount]:
+    """The target of the own seat; empty for a spectator."""
+    return next((hand_from_json(event.value) for event in view.past if event.phase == "target"), {})
 
 
 def proposal(scene: Scene, entered: Entered) -> list[Thing]:
@@ -50,8 +68,8 @@ def proposal(scene: Scene, entered: Entered) -> list[Thing]:
     facts, now, say = scene.view.rules, table_view(scene.view), scene.say
     others = [player for seat, player in enumerate(facts.players) if seat != scene.own]
     partner = entered.get("partner", others[0])
-    gives = _amounts("give", now.hand, "you have {}", entered, say)
-    gets = _amounts(f"get/{partner}", now.hands.get(partner, {}), "they have {}", entered, say)
+    gives = _amounts("give", now.hand, "you have {}", "give 1 {}", entered, say)
+    gets = _amounts(f"get/{partner}", now.hands.get(partner, {}), "they have {}", "ask for 1 {}", entered, say)
     prompt = say("Message, which only your partner reads; may be empty")
     message = text_fields(Text(facts.length), "message", prompt, entered, say, optional=True)
 
@@ -82,10 +100,10 @@ def proposal(scene: Scene, entered: Entered) -> list[Thing]:
     return [
         ListField(key="partner", label=say("Trade with"), value=others[0], options=options(others)),
         f"<h3>{say('You give')}</h3>" + ("" if gives.things else f"<p>{say('You have nothing to give.')}</p>"),
-        Group(gives.things),
+        *gives.things,
         f"<h3>{say('You get from {}', text(partner))}</h3>"
         + ("" if gets.things else f"<p>{say('That player has nothing to give.')}</p>"),
-        Group(gets.things),
+        *gets.things,
         *message.things,
         f'<div class="card" role="status"><p>{summary}</p></div>',
         Button(say(THIS_TRADE), send),
@@ -93,8 +111,8 @@ def proposal(scene: Scene, entered: Entered) -> list[Thing]:
     ]
 
 
-def _amounts(key: str, hand: Mapping[str, Any], whose: str, entered: Entered, say: Say) -> FieldSet:
-    """A field for each item of a hand; `whose` says who has {} of it.
+def _amounts(key: str, hand: Mapping[str, Any], whose: str, one: str, entered: Entered, say: Say) -> FieldSet:
+    """A field for each item of a hand; `whose` says who has {} of it. A button called `one` adds one {}.
 
     Items whose field is empty or 0 are not in the amounts that `read` returns.
     """
@@ -119,11 +137,18 @@ def _amounts(key: str, hand: Mapping[str, Any], whose: str, entered: Entered, sa
             amounts[item] = amount
         return amounts
 
+    def add_one(item: str) -> Mapping[str, Any]:
+        return {**entered, f"{key}/{item}": str(read().get(item, 0) + 1)}
+
     lines = [
         LineField(key=f"{key}/{item}", label=f"{label(item_name(item), 40)} ({say(whose, most)})", keys="numeric")
         for item, most in stock.items()
     ]
-    return FieldSet(tuple(lines), read)
+    more = [
+        Button(say(one, label(item_name(item), 40)), partial(add_one, item), main=False, key=f"+/{key}/{item}")
+        for item in stock
+    ]
+    return FieldSet((Group(more, "chips"), Group(lines)) if lines else (), read)
 
 
 def decision(scene: Scene, entered: Entered) -> list[Thing]:
@@ -168,9 +193,10 @@ def calls_made(past: Sequence[Event]) -> int:
 
 
 def workshop(scene: Scene, entered: Entered) -> list[Thing]:
-    """The form for crafting: a recipe, its number of times, its inputs if there is a choice; the list of crafts; a button to finish.
+    """The form for crafting: the way to the target, a recipe with its number of times, and a button to finish.
 
-    `entered["todo"]` is the list of crafts: pairs of a call and the hand after it.
+    If there is a choice of inputs, there is a field for each. `entered["todo"]` is the list of crafts: pairs of a call
+    and the hand after it.
     """
     view, todo, say = scene.view, tuple(entered.get("todo", ())), scene.say
     rules: Ruleset = view.rules.ruleset
@@ -196,7 +222,7 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
         craft = find_craft(rules, hand, call)
         if isinstance(craft, Refusal):
             why = say(FAULTS.get(craft.fault, craft.text))
-            raise InvalidEntry(why if say is not ENGLISH else f"{craft.text[:1].upper()}{craft.text[1:]}.")
+            raise InvalidEntry(why if say.language != "en" else f"{craft.text[:1].upper()}{craft.text[1:]}.")
         call = Call(tool="craft_apply", inputs=hand_to_json(craft.inputs), outputs=hand_to_json(craft.outputs))
         return {**entered, "todo": (*todo, (call, plus(minus(hand, craft.inputs), craft.outputs)))}
 
@@ -223,10 +249,34 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
     taken_off: list[Thing] = [Button(say("Take the last one off the list"), undo, main=False, key="undo")]
     end = say("Craft these and finish the turn") if todo else say("Finish without crafting")
     return [
+        *(_next_steps(scene, hand, todo, room, entered) if scene.given("tree") else []),
         *(fields if possible else []),
         _list(todo, hand, bool(possible), len(todo) >= room, say),
         *(taken_off if todo else []),
         Button(end, finish, key="finish"),
+    ]
+
+
+def _next_steps(scene: Scene, hand: Hand, todo: tuple[Any, ...], room: int, entered: Entered) -> list[Thing]:
+    """Buttons that put the next step of the way to the target, or all of its steps, on the list of crafts."""
+    target, say, crafts = target_of(scene.view), scene.say, list[tuple[Call, Hand]]()
+    way = None if covers(hand, target) else plan(scene.view.rules.ruleset, hand, target, NODES)
+    for step in way.steps if isinstance(way, Plan) else ():
+        hand = plus(minus(hand, step.inputs), step.outputs)
+        call = Call(tool="craft_apply", inputs=hand_to_json(step.inputs), outputs=hand_to_json(step.outputs))
+        crafts.append((call, hand))
+    if not crafts or len(todo) + len(crafts) > room:
+        return []
+
+    def add(number: int) -> Mapping[str, Any]:
+        return {**entered, "todo": (*todo, *crafts[:number])}
+
+    made, used = (goods_text(crafts[0][0][side], say) for side in ("outputs", "inputs"))
+    every = Button(say("Add all {} steps to the list", len(crafts)), partial(add, len(crafts)), main=False, key="steps")
+    return [
+        f"<p>{say('Your hand is enough for your target. The next step:')}</p>",
+        Button(say("{} out of {}", made, used), partial(add, 1), main=False, key="step"),
+        *([every] if len(crafts) > 1 else []),
     ]
 
 

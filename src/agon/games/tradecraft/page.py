@@ -16,6 +16,7 @@ from agon.games.sentences import ENGLISH, Say
 from agon.games.tradecraft.amounts import amount_of, covers, floor_hand, format_hand, hand_from_json, shortage
 from agon.games.tradecraft.game import Facts, history, item_info, table_view
 from agon.games.tradecraft.inputs import (
+    NODES,
     decision,
     goods,
     goods_text,
@@ -23,6 +24,7 @@ from agon.games.tradecraft.inputs import (
     item_html,
     item_name,
     proposal,
+    target_of,
     workshop,
 )
 from agon.games.tradecraft.planner.search import Impossible, Plan, plan
@@ -40,8 +42,6 @@ FORMS = {"propose": proposal, "decide": decision, "craft": workshop}
 
 PHASES = {"propose": "Propose a trade", "decide": "Accept or reject it", "craft": "Craft"}
 """Phase -> its name above the board, in order."""
-NODES = 200
-"""The branches of the search for a way to the target, at most: half a second."""
 
 
 class TradeCraftPage(FamilyPage):
@@ -73,7 +73,7 @@ class TradeCraftPage(FamilyPage):
 
     def board(self, scene: Scene) -> Parts:
         """Turn and target, hands, the way to the target, what happened."""
-        facts, hands, target = scene.view.rules, _hands_in_view(scene), _target(scene)
+        facts, hands, target = scene.view.rules, _hands_in_view(scene), target_of(scene.view)
         return {
             "turn": _turn(scene, facts),
             "own": _target_card(scene, hands, target),
@@ -109,13 +109,15 @@ class TradeCraftPage(FamilyPage):
     def closing(self, scene: Scene, game: Any, state: Any) -> str:
         """The target of every player, and whether it was held at the end."""
         lines, say = [], scene.say
+        names = [say("You") if seat == scene.own else scene.who(seat) for seat in scene.order if seat in state.winners]
         for seat in scene.order:
             wanted = scene.who(seat), goods(game.targets[seat], say)
             if seat in state.winners:
                 lines.append(f"<strong>{say('{} wanted {}, and held it: a win, 1 point.', *wanted)}</strong>")
             else:
                 lines.append(say("{} wanted {}, and did not hold it at the end: no point.", *wanted))
-        return items(lines)
+        headline = say("Who wins: {}.", say.join(names) or say("nobody"))
+        return f"<p><strong>{headline}</strong></p>{items(lines)}"
 
     def form(self, scene: Scene, entered: Entered) -> Sequence[Thing]:
         """A proposal, a decision, or a workshop in which crafts are tried before they are sent."""
@@ -127,7 +129,7 @@ class TradeCraftPage(FamilyPage):
             return ()
         facts, name, say = scene.view.rules, str(entered.get("item") or "").strip(), scene.say
         answer = f'<div role="status">{about_item(facts, name, say)}</div>' if name else ""
-        on_table = sorted({*_target(scene), *(item for hand in _hands_in_view(scene).values() for item in hand)})
+        on_table = sorted({*target_of(scene.view), *(item for hand in _hands_in_view(scene).values() for item in hand)})
         names = [item_name(item) for item in sorted(facts.reachable)]
         return (
             LineField(key="item", label=say("Look up an item"), press="look up", suggestions=names),
@@ -171,11 +173,6 @@ def _hands_in_view(scene: Scene) -> dict[str, Mapping[str, Any]]:
     return hands
 
 
-def _target(scene: Scene) -> Mapping[str, Any]:
-    """The target of the own seat; empty for a spectator."""
-    return next((hand_from_json(event.value) for event in scene.view.past if event.phase == "target"), {})
-
-
 def _turn(scene: Scene, facts: Facts) -> str:
     """The number of the turn, its proposer, and its phase, as HTML."""
     turn = next((event.value for event in reversed(scene.view.past) if event.phase == "turn"), None)
@@ -213,7 +210,7 @@ def _hands(scene: Scene, hands: Mapping[str, Mapping[str, Any]], target: Mapping
 
 def _way(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
     """The shortest way to the target, alone or with what others hold; amounts and alternatives are exact (the planner's)."""
-    if not target or not hands:
+    if not target or not hands or scene.over:
         return ""
     hand, say = hands[scene.players[scene.own]], scene.say
     if covers(hand, target):
@@ -251,7 +248,7 @@ def _from(scene: Scene, hands: Mapping[str, Mapping[str, Any]], item: str) -> st
 
 def _possible(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, Any]]) -> str:
     """The recipes for which the own hand is enough, as HTML."""
-    if scene.watched or not hands:
+    if scene.watched or not hands or scene.over:
         return ""
     recipes = ruleset.possible(hands[scene.players[scene.own]])
     lines, say = items(recipe_line(ruleset, recipe, scene.say) for recipe in recipes), scene.say

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from agon.agents.base import Place, Reply, times_asked, total_cost
-from agon.agents.keeping import limit_context, overflow_of
-from agon.agents.llm import LLM, CutOff, Draft, ask, cut_off_of
+from agon.agents.keeping import Overflow, limit_context
+from agon.agents.llm import LLM, CutOff, Draft, ask
 from agon.agents.prompts import OURS, Template, reads_template, require_own_words, source_of
-from agon.agents.reads import reading_rule_of, reads_of
-from agon.errors import AgonError
+from agon.agents.reads import reads_of
+from agon.errors import AgonError, require_choice
 from agon.games import Dice, Observation
 from agon.games.base import Times
 from agon.games.reading import Reading, strip_thinking
@@ -162,7 +162,7 @@ class Roles:
         answer_tokens: int = 150,
         expected: Mapping[Role, int] = EXPECTED,
         reads: str | Mapping[str, Any] = "free",
-        overflow: Literal["stop", "cut"] = "stop",
+        overflow: Overflow = "stop",
         cut_off: CutOff = "void",
         reading_rule: ReadingRule = "strict",
     ) -> None:
@@ -182,11 +182,14 @@ class Roles:
                 raise ValueError(f"{name} is {number!r}; it must be a whole number of at least {least}")
         if unknown := {*steps, *expected} - {*STEPS} or {*plan_before} - {*get_args(Phase)}:
             raise ValueError(f"there is no {sorted(unknown)[0]}; there are {', '.join((*STEPS, *get_args(Phase)))}")
+        require_choice("overflow", overflow, Overflow)
+        require_choice("cut_off", cut_off, CutOff)
+        require_choice("reading_rule", reading_rule, ReadingRule)
         self.place, self.model, self.persona, self.folder = place, limit_context(place.model), persona, folder
-        self.overflow, self.cut_off = overflow_of(overflow), cut_off_of(cut_off)
+        self.overflow, self.cut_off = overflow, cut_off
         self.steps, self.attempts, self.plan_before = {**STEPS, **steps}, attempts, tuple(plan_before)
         self.recent, self.condensed, self.quoted = recent, condensed, quoted
-        self.reads, self.prompts, self.reading_rule = reads_of(reads), prompts, reading_rule_of(reading_rule)
+        self.reads, self.prompts, self.reading_rule = reads_of(reads), prompts, reading_rule
         self.answer_tokens, self.expected = answer_tokens, {**EXPECTED, **expected}
         self.at: tuple[int, str] = (0, "")
         """The turn and phase of the last question."""
@@ -298,7 +301,7 @@ class Roles:
         if not messages:
             persona = prompts.persona.render("persona", role_view).strip()
             messages = extend((), "system", template.render("system", role_view, persona))
-        how = self.reads.told(prompts.reads, role_view.legal)
+        how = self.reads.instructions(prompts.reads, role_view.legal)
         question = template.render("turn" if now.answer is None else "more", role_view, now) + how
         request = Request(
             extend(messages, "user", question),

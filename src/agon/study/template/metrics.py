@@ -1,4 +1,4 @@
-"""Metrics of this study: pure functions from tables to tables. They never see a game, an agent or a file."""
+"""Metrics of this study: pure functions from tables to tables. They read no files."""
 
 import pandas as pd
 
@@ -6,9 +6,9 @@ from agon.turns import decoded, replaced
 
 
 def forgiveness(turns: pd.DataFrame) -> pd.DataFrame:
-    """How often seat 0 was kind in the round after the other was not: a row per match, with agent, opponent, value and n (rounds).
+    """How often seat 0 cooperated in the round after the other player did not: a row per match, with agent, opponent, value and n (rounds).
 
-    Rounds without an action of its own do not count, and a match without such a round has no row.
+    A round without an action of seat 0 does not count. A match without any such round has no row.
     """
     kind = decoded(turns.action).astype("str").eq("cooperation").where(turns.action.notna() & ~replaced(turns))
     seats = turns.assign(kind=kind).pivot(index=["match", "round"], columns="seat", values="kind")

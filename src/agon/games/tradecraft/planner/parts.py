@@ -101,11 +101,9 @@ def _ways(ruleset: Ruleset, kinds: frozenset[str]) -> tuple[Way, ...]:
         if recipe.id not in candidates or (recipe.fuelled and not fires):
             continue
         if not reachable >= every:
-            needs = [
-                Need(count, tuple([item for item in members if item in reachable])) for count, members in way.needs
-            ]
-            if not all(members for _, members in needs):
+            if any(reachable.isdisjoint(members) for _, members in way.needs):
                 continue
+            needs = [Need(count, tuple(filter(reachable.__contains__, members))) for count, members in way.needs]
             way = Way(recipe, tuple(needs))
         others = alike.setdefault((tuple(sorted(way.needs)), recipe.makes), [])
         if not any(_as_good(other.recipe, recipe) for other in others):
@@ -167,6 +165,8 @@ def _as_good(one: Recipe, other: Recipe) -> bool:
 def _gains(ruleset: Ruleset, way: Way) -> bool:
     """Whether the product of a recipe can burn for longer than its ingredients."""
     worth = ruleset.fuel
+    if way.recipe.makes not in worth:
+        return False
     consumed = sum(
         (need.number * min(worth.get(item, Fraction(0)) for item in need.members) for need in way.needs), Fraction(0)
     )

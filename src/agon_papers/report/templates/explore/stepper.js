@@ -43,7 +43,7 @@ function choose(wanted, at) {
   select.replaceChildren(...left.map((each) => el("option", {value: each.match}, `${each.title}: ${each.result} (${each.match})`)));
   const found = left.find((each) => each.match === wanted) || left[0];
   shown.hidden = !found;
-  status.textContent = left.length ? `${grouped(left.length)} of ${grouped(games.length)} games` : "No game fits. Choose less.";
+  status.textContent = left.length ? `${grouped(left.length)} of ${grouped(games.length)} games` : "No game matches. Choose fewer filters.";
   if (!found) return;
   const same = game === found;
   if (!same) plays(false);
@@ -53,11 +53,12 @@ function choose(wanted, at) {
   go(at !== undefined ? at : same ? step : 0);
 }
 
-/** An address of an earlier version has `game` in place of `match`. */
+/** An address of an earlier version has `game` in place of `match`. A link that says what to show leads to it, past all choices. */
 function follow() {
   const said = address.read();
   narrowed.follow(said);
   choose(said.match || said.game, Number.parseInt(said.step, 10) || 0);
+  if (Object.keys(said).length) title.scrollIntoView();
 }
 
 /** Arrows step wherever the keyboard is, but in a field. */

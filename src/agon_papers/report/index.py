@@ -1,7 +1,6 @@
 """The report's front page, reports/index.html, and the folders to which it links."""
 
 import json
-import re
 import shutil
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -9,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from agon.errors import AgonError
-from agon.report.agreement import (
+from agon.notebook.page import without_headline
+from agon_papers.report.agreement import (
     VERDICTS,
     WEIGHTS,
     agreed,
@@ -26,7 +26,7 @@ from agon.report.agreement import (
 )
 
 PAGES = Environment(
-    loader=PackageLoader("agon.report"),
+    loader=ChoiceLoader([PackageLoader("agon_papers.report"), PackageLoader("agon.notebook")]),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -154,18 +154,3 @@ def _error_rates(rates: pd.DataFrame) -> dict[str, float]:
 
 def _title(notebook: Path) -> str:
     return _source(_cells(notebook)[0]).splitlines()[0].lstrip("# ")
-
-
-def without_headline(drawing: str) -> str:
-    """A drawing without the title that figures.headline wrote at its top."""
-    found = re.search(r'<g id="headline">.*?</g>\n?', drawing, re.DOTALL)
-    if found is None:
-        return drawing
-    top = max(float(y) for y in re.findall(r'(?:translate\(\S+ | y=")([\d.]+)', found[0])) + 5
-    drawing = drawing.replace(found[0], "")
-    return re.sub(
-        r'height="([\d.]+)pt" viewBox="0 0 (\S+) (\S+)"',
-        lambda size: f'height="{float(size[1]) - top:g}pt" viewBox="0 {top:g} {size[2]} {float(size[3]) - top:g}"',
-        drawing,
-        count=1,
-    )

@@ -11,9 +11,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from agon.errors import AgonError
-from agon.report.index import PAGES
+from agon_papers.report.index import PAGES
 
-PARTS = files("agon.report").joinpath("templates/explore")
+PARTS = files("agon_papers.report").joinpath("templates/explore")
 CODED = 0.5
 """Share of different values below which a column of text is written as values and codes."""
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from agon import AgonError, figures
-from agon.report import agreement, index
+from agon_papers.report import agreement, index
 
 CELLS = pd.DataFrame(
     {
@@ -94,7 +94,7 @@ def notebook(folder, title):
 
 def test_the_page_says_what_the_count_leans_on(tmp_path):
     page = " ".join(index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "Why?"), {}).split())
-    assert "Of the 1,355 cells in such sets 1,354 agree. With each set's second-best variant 10 would." in page
+    assert "Of the 1,355 cells in such sets 1,354 agree. With each set's second-best variant 10 would agree." in page
     assert '<td>payoff</td><td class="number">1334</td><td>joint</td><td class="number">7</td>' in page
 
 
@@ -148,7 +148,7 @@ def test_the_page_begins_with_findings_and_their_weight(tmp_path):
         for text in ("A paper", "Who?", 'alt="Most do"', "Few know", "In the abstract: 1 of 1 statement holds")
     ]
     assert shown == sorted(shown)
-    assert "In introduction and conclusion: 1 of 1" in page
+    assert "In the introduction and the conclusion: 1 of 1" in page
     assert "In the other sections: 0 of 1 statement hold, 1 fails" in page
 
 
@@ -174,7 +174,7 @@ def test_a_finding_is_beside_what_the_paper_says(tmp_path):
 def test_the_page_says_how_often_the_rule_errs(tmp_path):
     rates = pd.DataFrame({"holds": [0.01, 0.02, 0.03], "fails": [0.02, 0.02, 0.08]})
     page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, rates=rates)
-    assert "decided in 2.0&nbsp;% of the studies in the median design, and in 8.0&nbsp;% in the worst" in page
+    assert "wrongly in 2.0&nbsp;% of the studies of the median design, and in 8.0&nbsp;% in the worst" in page
 
 
 def test_the_page_names_what_does_not_agree(tmp_path):

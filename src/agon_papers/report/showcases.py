@@ -1,4 +1,4 @@
-"""Rules that single out matches worth watching, by the recorded columns alone."""
+"""Rules that choose matches worth watching. They read only the recorded columns."""
 
 import json
 from collections import defaultdict
@@ -36,15 +36,15 @@ class Rule(NamedTuple):
     """A reason to watch a match."""
 
     meaning: str
-    """What the chosen match is, for readers."""
+    """A sentence for readers about the chosen match."""
     score: Callable[[Rows], float]
-    """How much a match has of it; 0 where it has nothing of it."""
+    """Computes the score of a match; 0 if the rule does not fit it."""
     words: Callable[[float], str]
     """The score in words."""
 
 
 def comeback(rows: Rows) -> float:
-    """How many points the only winner was behind at most; 0 without one winner."""
+    """The largest number of points by which the only winner was behind; 0 without a single winner."""
     sums, leads = defaultdict[int, float](float), list[tuple[float, dict[int, float]]]()
     for _, turn in groupby(rows, key=attrgetter("turn")):
         for row in turn:
@@ -55,7 +55,7 @@ def comeback(rows: Rows) -> float:
 
 
 def betrayal(rows: Rows) -> float:
-    """For how many turns in a row all gained by one action, before one player alone left it and was paid most."""
+    """The number of turns in a row in which all gained by one action, before one player alone changed it and gained most."""
     run, best, common = 0, 0, None
     for _, turn in groupby((row for row in rows if row.asked), key=attrgetter("turn")):
         actions, payoffs = zip(*((row.action, row.payoff) for row in turn), strict=True)
@@ -84,7 +84,7 @@ def false_suspicion(rows: Rows) -> float:
 
 
 def late_agreement(rows: Rows) -> float:
-    """In which round all votes were first the same, if that was not the first round with votes."""
+    """The first round in which all votes were the same; 0 if it was the first round with votes."""
     ballots = defaultdict[int, set[str | None]](set)
     for row in rows:
         if row.phase == "vote":
@@ -102,7 +102,7 @@ def inequality(rows: Rows) -> float:
 
 
 def change_of_belief(rows: Rows) -> float:
-    """By how much a seat's belief about one other moved away at most from its first one."""
+    """The largest change of a seat's belief about another seat, from its first belief."""
     first, moved = dict[tuple[int, int], float](), 0.0
     for row in rows:
         detail = json.loads(row.detail or "{}")
@@ -121,14 +121,14 @@ def readable_words(rows: Rows) -> float:
 
 RULES = {
     "a betrayal": Rule(
-        "All gained by one move for the longest time, then one player alone left it and gained more.",
+        "All players gained by one move for the longest time. Then one player alone changed it and gained more.",
         betrayal,
         lambda score: (
-            f"All gained by one move for {count(int(score), 'turn')}. Then one player alone left it and gained more."
+            f"All players gained by one move for {count(int(score), 'turn')}. Then one alone changed it and gained more."
         ),
     ),
     "a comeback": Rule(
-        "The winner was furthest behind before.", comeback, lambda score: f"The winner was {score:g} points behind."
+        "The winner had been furthest behind.", comeback, lambda score: f"The winner had been {score:g} points behind."
     ),
     "a false suspicion": Rule(
         "More players than in any other match voted for one of their own party.",
@@ -136,14 +136,14 @@ RULES = {
         lambda score: f"{count(int(score), 'player')} voted for one of their own party.",
     ),
     "a late agreement": Rule(
-        "The votes agreed first in the latest round.",
+        "It took the most rounds until all votes agreed.",
         late_agreement,
-        lambda score: f"All votes agree first in round {score:g}.",
+        lambda score: f"All votes agree for the first time in round {score:g}.",
     ),
     "an unequal end": Rule(
-        "The points lie furthest apart at the end.",
+        "The final points differ most.",
         inequality,
-        lambda score: f"At the end {score:.4g} points lie between the highest and the lowest.",
+        lambda score: f"At the end the highest and the lowest total differ by {score:.4g} points.",
     ),
     "recorded beliefs": Rule(
         "A player's beliefs about the others were recorded, and one of them changed most.",

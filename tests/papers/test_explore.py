@@ -12,7 +12,6 @@ import pytest
 from links import WIDTHS, widths
 
 from agon import ROOT, AgonError
-from agon.figures.stepper import match_data
 from agon.games.equilibria import equilibria
 from agon.games.matrix import MatrixGame
 from agon.games.matrix import explorer as matrix
@@ -20,8 +19,9 @@ from agon.games.matrix.explorer import EQUILIBRIA
 from agon.games.tradecraft import explorer as tradecraft
 from agon.games.tradecraft import story
 from agon.replay import one_match, replay_match
-from agon.report import agreement, explore
 from agon.turns import read, read_games
+from agon_papers.report import agreement, explore
+from agon_papers.report.stepper import match_data
 
 REPORTS = ROOT / "reports"
 PAGES = sorted(REPORTS.glob("explore_*.html"))
@@ -247,7 +247,7 @@ def test_the_bar_searches_all_statements(tmp_path, visit):
 
 def test_what_finds_nothing_says_so(tmp_path, visit):
     told = visit(written(tmp_path), lambda page: page.inner_text("main"), "#q=nobody")
-    assert "No statement fits" in told and "cooperate" not in told
+    assert "No statement matches" in told and "cooperate" not in told
 
 
 def test_an_address_that_names_an_unknown_value_shows_all(tmp_path, visit):
@@ -332,6 +332,15 @@ def test_a_game_is_stepped_by_keys_to_the_hands_of_the_records(visit):
     assert address == f"match=OU4TJ178&step={len(game['moves'])}"
     assert told == "Player 2 (claude) is done crafting and holds its target."
     assert "lever ✓ target" in hands[1] and re.search(r"bucket target\s+0", hands[0])
+
+
+@needs_pages
+def test_a_link_to_a_game_shows_it_on_the_first_screen_of_a_phone(visit):
+    def top(page):
+        return page.locator("#explorer h2").first.bounding_box()["y"]
+
+    page, phone = REPORTS / "explore_tradecraft.html", {"width": 390, "height": 800}
+    assert visit(page, top, "#match=OU4TJ178", viewport=phone) < 100 < visit(page, top, viewport=phone)
 
 
 @needs_pages

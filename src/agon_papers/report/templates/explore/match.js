@@ -1,4 +1,4 @@
-// The moves of any game for stepper.js. data: games (agon.figures.stepper.match_data, and title, result, silent), filters {column: label}.
+// The moves of any game for stepper.js. data: games (agon_papers.report.stepper.match_data, and title, result, silent), filters {column: label}.
 const opening = "Nobody has moved yet.";
 
 /** What an action is, by the phase in which games ask for it: [sign, verb], and for private answers what they are about. */
@@ -41,7 +41,7 @@ function latest(at, seat, name) {
 }
 
 function suspicion(row) {
-  return [el("p", {class: "soft"}, "Whom it suspects:"), el("dl", {class: "suspects"}, row.map((share, seat) => {
+  return [el("p", {class: "soft"}, "Suspects:"), el("dl", {class: "suspects"}, row.map((share, seat) => {
     const part = el("span", {class: "holds"});
     part.style.width = `${100 * share}%`;
     return share === null ? [] : [el("dt", null, game.players[seat].name), el("dd", null, el("span", {class: "bar", "aria-hidden": "true"}, part), ` ${Math.round(100 * share)} %`)];
@@ -62,7 +62,7 @@ function seated(seat, at) {
     act && act.says && act.says !== act.does ? [el("p", {class: "soft"}, "Its whole answer:"), el("blockquote", null, act.says)] : null,
     el("p", null, `${+sum.toFixed(2)} points so far`, paid ? el("strong", null, ` (${signed(paid)})`) : ""),
     believes ? suspicion(believes[seat]) : null,
-    thinks ? el("details", null, el("summary", null, "What it thought, and told nobody"), el("blockquote", null, thinks)) : null);
+    thinks ? el("details", null, el("summary", null, "What it thought and told nobody"), el("blockquote", null, thinks)) : null);
 }
 
 function board(at) {

@@ -39,7 +39,7 @@ function filled(made, attributes, children) {
   return made;
 }
 
-/** The rows of a table that agon.report.explore.packed has packed. */
+/** The rows of a table that agon_papers.report.explore.packed has packed. */
 function unpacked(columns) {
   const whole = Object.entries(columns).map(([name, column]) => [name,
     Array.isArray(column) ? column : column.codes.map((code) => (code < 0 ? null : column.values[code]))]);

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from agon import ROOT
-from agon.report.showcases import NEEDED, RULES, showcases
 from agon.turns import read
+from agon_papers.report.showcases import NEEDED, RULES, showcases
 
 ABSENT = dict.fromkeys(NEEDED, None) | {"asked": True, "valid": True, "game": "g", "payoff": 0.0}
 
@@ -57,7 +57,7 @@ def test_a_betrayal_ends_the_longest_peace_by_one_alone():
     long, short = match("long", KIND, KIND, KIND, LEFT, BOTH), match("short", KIND, LEFT, BOTH, BOTH, BOTH)
     assert chosen("a betrayal", long, short) == (
         "long",
-        "All gained by one move for 3 turns. Then one player alone left it and gained more.",
+        "All players gained by one move for 3 turns. Then one alone changed it and gained more.",
     )
 
 
@@ -73,7 +73,7 @@ def test_what_is_no_betrayal(turns):
 def test_a_comeback_is_the_deepest_of_a_single_winner():
     behind = match("behind", [("a", 0), ("b", 4)], [("a", 9), ("b", 0)])
     further = match("further", [("a", 0), ("b", 7)], [("a", 7), ("b", 0)])  # but they end alike
-    assert chosen("a comeback", behind, further) == ("behind", "The winner was 4 points behind.")
+    assert chosen("a comeback", behind, further) == ("behind", "The winner had been 4 points behind.")
 
 
 def test_a_false_suspicion_is_of_ones_own_party():
@@ -85,7 +85,7 @@ def test_a_false_suspicion_is_of_ones_own_party():
 
 def test_a_late_agreement_is_the_first_unanimous_vote():
     late, early = votes("late", [1, 2, 3], [1, 1, 2], [1, 1, 1]), votes("early", [1, 1, 1], [1, 2, 3])
-    assert chosen("a late agreement", late, early) == ("late", "All votes agree first in round 3.")
+    assert chosen("a late agreement", late, early) == ("late", "All votes agree for the first time in round 3.")
     unread = votes("unread", [1, 2, 3], [1, 1, 1])
     assert silent("a late agreement", [row | {"action": row["action"] if row["turn"] == 1 else None} for row in unread])
 
@@ -94,7 +94,7 @@ def test_an_unequal_end_and_equal_scores():
     one, other = match("b", [("a", 9), ("b", 0.5)]), match("a", [("a", 0.5), ("b", 9)])
     assert chosen("an unequal end", one, other) == (
         "a",
-        "At the end 8.5 points lie between the highest and the lowest.",
+        "At the end the highest and the lowest total differ by 8.5 points.",
     ), "of equals the lowest id"
 
 
