@@ -25,7 +25,7 @@ import pandas as pd
 
 ROUNDS, AT_ONCE, MEETINGS, CELL = 16, 100, 10, 5
 """Rounds of a match, exchanges in flight, opponents that each rated player meets, and matches in a cell that is redrawn."""
-LIMIT = 600
+LIMIT = 200
 COLUMNS = "work", "tool", "amount", "seconds", "peak_mb", "note", "machine", "measured"
 PAYS = np.array([[[4, 4], [1, 6]], [[6, 1], [2, 2]]])
 
