@@ -47,7 +47,7 @@ STAGES = stages()
 def built(tmp_path_factory):
     """A copy of the project with its data and all outputs; a stage's command leaves it as it was."""
     folder = tmp_path_factory.mktemp("built") / "project"
-    for part in ("conf", "data", "docs", "notebooks", "reports", "results", "src", "transcripts"):
+    for part in ("benchmarks", "conf", "data", "docs", "notebooks", "reports", "results", "src", "transcripts"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("*.pyc*", "reference"))
     shutil.copytree(ROOT / "tests/smoke", folder / "tests/smoke")
     shutil.copy(ROOT / "CITATION.cff", folder)
