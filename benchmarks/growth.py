@@ -174,7 +174,7 @@ WORKS: dict[str, tuple[range, dict[str, Work]]] = {
 def child(work: str, tool: str, amount: int, folder: Path) -> dict[str, object]:
     """Seconds and memory of one piece of work, measured in a process of its own."""
     command = [sys.executable, __file__, work, tool, str(amount), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100 * LIMIT)
     if done.returncode == 0:
         return dict(json.loads(done.stdout.splitlines()[-1]))
     if done.returncode == -signal.SIGXCPU:

@@ -82,7 +82,7 @@ class Seat:
 
     def __init__(self, load, link):
         self.load, self.link, self.parts, self.round, self.known, self.other = load, link, {}, 0, 0, None
-        self.changed, self.over, self.steady = asyncio.Event(), False, True
+        self.changed, self.over, self.steady, self.heard = asyncio.Event(), False, True, monotonic()
 
     async def hears(self):
         """The news of the page, until the match is over; a server that ends is waited for."""
@@ -90,12 +90,14 @@ class Seat:
             with suppress(httpx.TransportError):
                 await self._listens()
             self.steady = False
+            assert monotonic() < self.heard + SLOW, "the server sends no news"
             await asyncio.sleep(not self.over)
 
     async def _listens(self):
         at = self.link.replace("?", "/~events?")
         async with self.load.client.stream("GET", at, timeout=60) as reply:
             async for line in reply.aiter_lines():
+                self.heard = monotonic()
                 if not line.startswith("data: {"):
                     continue
                 self.parts |= json.loads(line.removeprefix("data: "))["parts"]

@@ -115,7 +115,7 @@ def test_two_scripts_that_ids_cannot_tell_apart_are_refused(own):
     own.conf("experiment", "mine", **of_two("birds", "other"))
     run = own.run("plan", "experiment=mine")
     assert run.returncode == 1 and run.stderr.count("\n") == 1
-    assert "flock.birds.bid and flock.other.bid would both be flock.bid in ids" in run.stderr and "@kind" in run.stderr
+    assert "ids would call both flock.birds.bid and flock.other.bid flock.bid" in run.stderr and "@kind" in run.stderr
 
 
 def test_what_own_code_imports_is_followed(own):

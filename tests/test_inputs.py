@@ -178,7 +178,7 @@ def fails(folder, part):
 def test_files_that_are_missing_or_too_many_are_named(project):
     assert verify_data(project) == 3
     (project / "data/below/three.txt").rename(project / "data/below/four\n.txt")
-    fails(project, r"^data/below/three.txt is not there: `dvc pull data.dvc`")
+    fails(project, r"^data/below/three.txt is missing: `dvc pull data.dvc`")
     shutil.copy(project / "data/below/four\n.txt", project / "data/below/three.txt")
     fails(project, r"^'data/below/four\\n.txt' is not in data.dvc")
     (project / "data/below/four\n.txt").unlink()

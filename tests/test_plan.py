@@ -78,7 +78,7 @@ def test_a_game_that_could_go_on_for_ever_is_refused_whatever_its_family(conf, g
     file.write_text(re.sub(rf"^{bound}: \d+", f"{bound}: {10**9}", file.read_text(), flags=re.MULTILINE))
     asked = experiment(repetitions=1) | {"tournaments": [], "pairings": [{"games": [game]}]}
     asked["pairings"][0]["seats"] = [["anything"]] * seats
-    assert f"1 match of {seats * 10**9:,} decisions" in refusal(asked, conf=conf)
+    assert f"1 match with {seats * 10**9:,} decisions" in refusal(asked, conf=conf)
 
 
 # --- who sits where
