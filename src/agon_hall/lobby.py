@@ -126,7 +126,7 @@ def _change(table: Table, sent: Mapping[str, str]) -> None:
         table.resume()
     elif sent.get("do") == "extend":
         seconds = sent.get("seconds", "").strip()
-        if not seconds.isdecimal() or not 1 <= int(seconds[:6]) <= MOST_SECONDS:
+        if not seconds.isdecimal() or len(seconds) > len(str(MOST_SECONDS)) or not 1 <= int(seconds) <= MOST_SECONDS:
             raise Refusal(f"More time: a whole number of 1 to {MOST_SECONDS:,} seconds.")
         table.extend(int(seconds))
     elif sent.get("do") == "tell":

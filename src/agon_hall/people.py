@@ -105,6 +105,13 @@ class Question:
         if self.clock is not None and not self.clock.expired():
             self.clock.reschedule(None if seconds is None else asyncio.get_running_loop().time() + seconds)
 
+    def restart_clock(self, seconds: float) -> None:
+        """Counts the seconds of the answer from now on, and sets those that are left. A stopped clock stays stopped."""
+        self.since = monotonic()
+        if self.stopped is not None:
+            self.stopped = self.since, seconds
+        self.set_clock(seconds)
+
     def stop_clock(self) -> None:
         """Stops the clock."""
         left = self.seconds_left()
@@ -302,12 +309,13 @@ class People(ABC):
         return answer
 
     def has_read(self, seat: int) -> None:
-        """A person has read the rules. The time for the question begins."""
+        """A person has read the rules. The time for the question begins, once."""
+        if seat in self.readers:
+            return
         self.readers.add(seat)
         question = self.questions.get(seat)
         if question is not None and question.clock is not None and self.row.seconds is not None:
-            question.since = monotonic()
-            question.set_clock(self.row.seconds)
+            question.restart_clock(self.row.seconds)
         self.terms.note(seat, "rules read", {})
         self.notify()
 

@@ -220,7 +220,7 @@ async def seat(request: Request) -> Response:
     why = ""
     if request.method == "POST":
         sent, hall = await read_form(request), request.app.state.hall
-        if sent.get("form") == "again":
+        if sent.get("form") == "again" and not table.terms.next_page(place):
             try:
                 return redirect(f"/seat?key={hall.keys.key_of('seat', hall.repeat(table).id, place)}")
             except AgonError as error:

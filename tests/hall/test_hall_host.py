@@ -58,6 +58,22 @@ def test_a_paused_clock_stands_still_and_the_pause_is_not_counted(tmp_path, shor
     assert at_table(tmp_path, short, play) < 0.3
 
 
+def test_rules_that_are_read_in_a_pause_start_the_clock_once(tmp_path, short):
+    async def play(place):
+        place.pause()
+        await asyncio.sleep(0.3)
+        place.has_read(0)
+        place.resume()
+        await asyncio.sleep(0.2)
+        left = place.questions[0].seconds_left()
+        place.has_read(0)  # pressed twice, or in another tab
+        assert 59 < place.questions[0].seconds_left() <= left < 59.9
+        place.answer(0, 0, ["cooperation"])
+        return place.store.answer(place.id, 0, 0).seconds
+
+    assert 0.15 < at_table(tmp_path, short, play) < 5
+
+
 def test_time_goes_on_to_be_up_after_a_pause(tmp_path, short):
     async def play(place):
         for seat in (0, 1):
@@ -133,7 +149,7 @@ def test_a_host_gives_more_time_by_a_whole_number(tmp_path, short):
         left = place.questions[0].seconds_left()
         _change(place, {"do": "extend", "seconds": "90"})
         assert 89 < place.questions[0].seconds_left() - left + 1 < 91.5
-        for wrong in ("", "-5", "1.5", "9" * 30, "0", "3601"):
+        for wrong in ("", "-5", "1.5", "9" * 30, "003600999", "000001" + "9" * 400, "0", "3601"):
             with pytest.raises(Refusal, match="whole number of 1 to 3,600"):
                 _change(place, {"do": "extend", "seconds": wrong})
 
