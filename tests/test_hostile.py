@@ -224,14 +224,14 @@ SEATED = {"name": "mine", "repetitions": 1, "pairings": [{"games": ["pd"], "seat
     ("changes", "said"),
     [
         ({"repetitions": 10**23}, "100,000,000,000,000,000,000,000 matches"),
-        ({"repetitions": 10**7}, "10,000,000 matches of 320,000,000 decisions"),
+        ({"repetitions": 10**7}, "10,000,000 matches with 320,000,000 decisions"),
         ({"repetitions": 0}, "repetitions: "),
         ({"repetition": 3}, "there is no setting repetition"),
         ({"name": "mine\n"}, "name: "),
-        ({"pairings": [{"games": ["long"], "seats": [["kind"], ["kind"]]}]}, "1 match of 2,000,000,000 decisions"),
+        ({"pairings": [{"games": ["long"], "seats": [["kind"], ["kind"]]}]}, "1 match with 2,000,000,000 decisions"),
         (
             {"pairings": [], "tournaments": [{"games": ["pd"], "agents": ["kind"] * 2000, "repetitions": 10**6}]},
-            "say large",
+            "add large=true",
         ),
     ],
 )
