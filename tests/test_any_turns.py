@@ -46,7 +46,7 @@ def drawn(folder):
 def test_one_game_in_one_variant_is_enough_for_live_games(tmp_path, game):
     turns = some(tmp_path, "standin_turns", game=game, variant="default")
     said = executed("counterfactual_live", tmp_path, turns_path=turns)
-    assert "standin" in said and drawn(tmp_path) == {f"counterfactual_live_{game}_default"}
+    assert "standin" in said and drawn(tmp_path) == {f"counterfactual_live_{game}"}
 
 
 def test_games_that_the_paper_does_not_have_are_drawn_without_it(tmp_path):
