@@ -130,7 +130,8 @@ def shown(output: dict) -> str:
     if "image/png" in data:
         alt = output["metadata"].get("image/png", {}).get("alt", "")
         place = vector(base64.b64decode(data["image/png"]))
-        drawn = f'<a href="{place}"><img class="agon-figure" src="{place}" alt="{escape(alt)}"></a>'
+        name = "" if place.startswith("data:") else f' id="{anchor(Path(place).stem)}"'
+        drawn = f'<a{name} href="{place}"><img class="agon-figure" src="{place}" alt="{escape(alt)}"></a>'
         return html(drawn + radar(output["metadata"].get("image/png", {}).get("agon_radar")))
     if "text/html" in data:
         return html(f'<div class="agon-output">{sanitized(data["text/html"])}</div>')

@@ -626,7 +626,7 @@ def test_a_budget_stops_cleanly_and_the_same_command_goes_on(project):
     first, second, rest, _ = told(project, *limited, "record experiment=halted", "record experiment=whole")
     assert first[0] == second[0] == 3 and rest[0] == 0 and first[2] == second[2] == rest[2] == ""
     assert re.search(
-        r"stopped; \d of \d matches recorded to the end, \d begun but not finished: budget.calls=10; the same command continues",
+        r"stopped; \d of \d matches recorded to the end, \d begun: budget.calls=10; the same command continues",
         first[1],
     )
     assert ": 10 exchanges; 10 calls, " in first[1] and ": 20 exchanges; 10 calls, " in second[1]
