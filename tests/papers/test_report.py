@@ -172,9 +172,26 @@ def test_a_finding_is_beside_what_the_paper_says(tmp_path):
 
 
 def test_the_page_says_how_often_the_rule_errs(tmp_path):
-    rates = pd.DataFrame({"holds": [0.01, 0.02, 0.03], "fails": [0.02, 0.02, 0.08]})
+    rates = pd.DataFrame(
+        {
+            "design": ["ten games", "<b>two games</b>", "six games"], "says": ["a mean", "a share", "an order"],
+            "holds": [0.01, 0.02, 0.03], "fails": [0.02, 0.02, 0.08], "holds_3": [0.9, 0.9, 0.8], "fails_3": [1.0, 0.25, 0.9],
+        }
+    )  # fmt: skip
     page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, rates=rates)
-    assert "wrongly in 2.0&nbsp;% of the studies of the median design, and in 8.0&nbsp;% in the worst" in page
+    assert "we measured 2.0&nbsp;% (median; at most 8.0&nbsp;%)" in page
+    assert "in 90&nbsp;% of the studies (median; at least 25&nbsp;%, for <em>fails</em>" in page
+    assert "&ldquo;a share&rdquo;, &lt;b&gt;two games&lt;/b&gt;)" in page
+
+
+def test_the_page_says_what_could_be_wrong_with_it(tmp_path):
+    rule = "- 2026-01-01: no change\n## Changed after it was applied\n- 2026-01-02: one\n  more\n- 2026-01-03: two\n"
+    moved = pd.DataFrame({"changed_by": ["Verdicts that the rule changed", "another", "another", "a third"]})
+    changed = index.rule_changes(rule, moved)
+    page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, changed=changed)
+    assert "as printed, 1 of 2 numbers agree (p 1 of 2)" in page
+    assert "changed 2 times after it was applied. 3 verdicts changed with it, and 1 when it replaced" in page
+    assert "1 more is undecided. Of these, 1 has the verdict <em>holds</em> now" in page
 
 
 def test_the_page_names_what_does_not_agree(tmp_path):

@@ -1,6 +1,7 @@
 """The report's front page, reports/index.html, and the folders to which it links."""
 
 import json
+import re
 import shutil
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -75,14 +76,15 @@ def index(
     game: Mapping[str, Any] | None = None,
     citation: Mapping[str, Any] | None = None,
     drawings: Mapping[str, str] | None = None,
+    changed: Mapping[str, int] | None = None,
 ) -> str:
     """The front page: findings on each paper, and links to every notebook and figure. All text is escaped.
 
     `findings`: rows of `agon_papers.findings`, a paper's main finding first. `papers`: paper -> title, link (if any), and `heads`,
     the sections that sum it up. `notebooks`: in the order of the page. `figures`: figure -> the notebook that made it, or "".
-    `explorers`: page -> its description. `players`: notebook -> its players, or its subject. `rates`: columns holds and fails, how often
-    the rule errs at a margin. `game`: what templates/play.js needs. `citation`: CITATION.cff.
-    `drawings`: figure -> its SVG, of the main findings.
+    `explorers`: page -> its description. `players`: notebook -> its players, or its subject. `rates`: docs/statistics/rule.csv,
+    how often the rule decides at a margin, and beyond. `game`: what templates/play.js needs. `citation`: CITATION.cff.
+    `drawings`: figure -> its SVG, of the main findings. `changed`: what `rule_changes` counts.
     """
     cards = [{"name": path.stem, "title": _title(path), "of": (players or {}).get(path.stem, "")} for path in notebooks]
     titles = {card["name"]: card["title"] for card in cards}
@@ -112,7 +114,10 @@ def index(
         ],
         explorers=explorers or {},
         cells=list(numbers.itertuples()),
-        total=numbers[numbers.reading == "reconciled"][["agree", "of", "absent"]].sum().to_dict(),
+        total=_sums(numbers, "reconciled"),
+        literal=_sums(numbers, "literal"),
+        corrected=_corrected(claims),
+        changed=changed or {},
         graded=list(words.itertuples()),
         words=int((reconciled.of - reconciled.agree).sum()),
         differing=list(differing(cells).itertuples()),
@@ -146,10 +151,42 @@ def _squares(claims: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return [(verdict, claims[claims.verdict == verdict]) for verdict in VERDICTS if (claims.verdict == verdict).any()]
 
 
-def _error_rates(rates: pd.DataFrame) -> dict[str, float]:
-    """The median and the highest share of wrong verdicts on statements that lie exactly on their margin."""
-    both = pd.concat([rates.holds, rates.fails])
-    return {"median": float(both.median()), "highest": float(both.max())}
+def _sums(numbers: pd.DataFrame, reading: str) -> dict[str, int]:
+    """agree, of, absent: the cells of all papers in a reading."""
+    return {
+        str(name): int(n) for name, n in numbers[numbers.reading == reading][["agree", "of", "absent"]].sum().items()
+    }
+
+
+def _corrected(claims: pd.DataFrame) -> dict[str, int]:
+    """The statements that only the correction for all tests of a section makes undecided, and those of them that hold without it."""
+    turned = claims[(claims.verdict_section == "undecided") & (claims.verdict != "undecided")]
+    return {"undecided": len(turned), "holds": int((turned.verdict == "holds").sum())}
+
+
+def rule_changes(rule: str, verdicts: pd.DataFrame) -> dict[str, int]:
+    """times: changes of the rule after it was applied. since: verdicts that these changed. first: those that the rule itself changed.
+
+    `rule`: docs/statements-rule.md. `verdicts`: docs/deviations/verdicts.csv, in which each statement is once.
+    """
+    times = re.findall(r"^- \d{4}-\d\d-\d\d:", rule.partition("## Changed after it was applied")[2], re.MULTILINE)
+    first = int((verdicts.changed_by == "Verdicts that the rule changed").sum())
+    return {"times": len(times), "first": first, "since": len(verdicts) - first}
+
+
+def _error_rates(rates: pd.DataFrame) -> dict[str, float | str]:
+    """The median and the highest share of a verdict exactly on a margin. found: the shares of right verdicts three errors from it."""
+    wrong, right = (rates[[f"holds{far}", f"fails{far}"]].stack() for far in ("", "_3"))
+    row, verdict = right.idxmin()
+    return {
+        "median": float(wrong.median()),
+        "highest": float(wrong.max()),
+        "found": float(right.median()),
+        "found_least": float(right.min()),
+        "verdict_least": verdict.removesuffix("_3"),
+        "says_least": rates.says[row],
+        "design_least": rates.design[row],
+    }
 
 
 def _title(notebook: Path) -> str:
