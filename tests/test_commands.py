@@ -603,6 +603,48 @@ def test_plan_record_and_play_from_end_to_end(project):
     assert asked.reply.str.contains("stand-in").mean() > 0.8 and validated(turns) is turns
 
 
+def test_old_unreadable_answers_stop_no_run_whose_new_ones_can_be_read(project):
+    words = "experiment=nonsense experiment.models=[nonsense]"
+    lines = project.recordings("nonsense") / "exchanges.jsonl"
+    pairing = {"games": ["pd"], "models": ["nonsense"], "seats": [["zs"], ["uniform"]]}
+    project.conf("experiment", "nonsense", name="nonsense", repetitions=3, models=["nonsense"], pairings=[pairing])
+    with serving(answer=lambda body: "what?") as server:
+        project.model(server.openai, "nonsense", concurrency=1)
+        for run in (1, 2):
+            [(code, said, _)] = told(project, f"record {words}")
+            assert code == 3 and "none of the first 3" in said and run * 30 <= server.requests <= run * 32
+        assert said.count("(rm data/recordings/nonsense/exchanges.jsonl)") == 1 and "paid for, once more" in said
+    with serving() as server:
+        project.model(server.openai, "nonsense", concurrency=1)
+        assert told(project, f"record {words}")[0][0] == 0 and 0 < server.requests < 48
+        lines.unlink()
+        assert told(project, f"record {words} budget.calls=48")[0][0] == 0 and len(recorded(project, "nonsense")) == 48
+
+
+@pytest.mark.parametrize(
+    ("price", "limit", "words"),
+    [
+        (0.0, "budget.usd=1", ""),
+        (0.0, "", ""),
+        (
+            0.0,
+            "budget.tokens=1e6",
+            r", and at most [\d,]+ tokens more for calls without a credible count of tokens \(it",
+        ),
+        (9.0, "budget.usd=1", r", and at most [\d,]+ tokens and 0\.\d+ USD more for calls without a credible count of"),
+        (9.0, "", r", without the cost of 10 answers without a credible count of tokens \(it is absent, or too small"),
+    ],
+)
+def test_only_what_costs_or_is_limited_is_said_of_calls_without_counts(project, price, limit, words):
+    name = f"uncounted_{price:g}_{limit.partition('=')[0].removeprefix('budget.')}"
+    project.experiment(name, 1)
+    with serving(answer=lambda body: "no") as server:  # two letters are 0 tokens to this server
+        project.model(server.openai, price={"input": price, "cached": price, "output": price})
+        [(code, said, _)] = told(project, f"record experiment={name} readable=0 budget.calls=10 {limit}")
+    [line] = [line for line in said.splitlines() if "10 exchanges" in line]
+    assert code == 3 and re.search(r"\d USD" + words, line) and ("credible" in line) == bool(words)
+
+
 def test_a_tournament_where_seats_differ_is_noted_before_anything_is_paid(project):
     game = {"_target_": "agon.games.matrix.MatrixGame", "_convert_": "all", "name": "uneven", "variant": "default"}
     table = [[[3, 1], [0, 0]], [[0, 0], [2, 2]]]
