@@ -209,7 +209,7 @@ def test_an_unknown_notebook_parameter_names_those_there_are(capfd):
 
 
 def test_no_notebook_name_says_how_to_give_one(capfd):
-    assert "Missing argument 'NAME'. (agon notebook --help)" in failed(capfd, "notebook", code=2)
+    assert "notebook needs NAME (agon notebook --help)" in failed(capfd, "notebook", code=2)
 
 
 def test_missing_data_say_where_they_come_from(capfd, tmp_path):
@@ -303,17 +303,35 @@ def test_cfg_job_prints_the_composed_configuration_alone(capfd):
         assert printed == OmegaConf.to_yaml(configuration(words)) and "repetitions: 7" in printed
 
 
+def test_a_file_that_is_not_there_is_one_line_for_every_verb_that_reads_turns(capfd):
+    for words in (
+        "compare --metric cooperation_rate --by agent --turns no.parquet",
+        "rate --turns no.parquet",
+        "make-logs --turns no.parquet --folder x",
+    ):
+        assert "no.parquet is not there: " in failed(capfd, *words.split())
+
+
 def test_unknown_words_are_one_line_that_offers_the_nearest(capfd):
     for words, said in {
         ("paly",): "there is no command 'paly': did you mean play?",
         ("plan", "--colour"): "plan has settings: write colour=VALUE instead of --colour",
         ("plan", "--repetitions"): "write experiment.repetitions=VALUE instead of --repetitions",
-        ("make-settings", "--keeep=3"): "No such option '--keeep'.",
+        ("make-settings", "--keeep=3"): "there is no option --keeep: did you mean --keep? (agon make-settings --help)",
+        ("plan", "experiment=scripted", "-x"): "there is no option -x (agon plan --help)",
         ("make-settings", "--keep=0"): "'--keep': 0 is not in the range x>=1. (agon make-settings --help)",
-        ("make-settings", "other"): "unexpected extra argument (other)",
-        ("make-logs", "--turns=x"): "Missing option '--folder'. (agon make-logs --help)",
+        ("make-settings", "other"): "make-settings takes only options, and other is none (agon make-settings --help)",
+        ("make-logs", "--turns=x"): "make-logs needs --folder TEXT: ",
+        (
+            "compare",
+            "no.parquet",
+            "--by",
+            "agent",
+        ): "compare takes only options: write --turns no.parquet (agon compare --help)",
+        ("rate", "my games.parquet"): "rate takes only options: write --turns 'my games.parquet' (agon rate --help)",
+        ("compare", "--turns=no.parquet"): "compare needs --metric ",
         ("compare", "by=agent: zs"): "compare has options: write --by 'agent: zs' instead of by=agent: zs",
-        ("certify-problems",): "Missing argument 'FILES...'. (agon certify-problems --help)",
+        ("certify-problems",): "certify-problems needs FILES... (agon certify-problems --help)",
     }.items():
         assert said in failed(capfd, *words, code=2)
 
@@ -643,6 +661,21 @@ def test_only_what_costs_or_is_limited_is_said_of_calls_without_counts(project, 
         [(code, said, _)] = told(project, f"record experiment={name} readable=0 budget.calls=10 {limit}")
     [line] = [line for line in said.splitlines() if "10 exchanges" in line]
     assert code == 3 and re.search(r"\d USD" + words, line) and ("credible" in line) == bool(words)
+
+
+def test_plan_lists_who_meets_whom_and_names_the_setting_that_limits_answers(project):
+    pairing = {"games": ["pd"], "models": ["quick"], "seats": [["zs", "cot"], ["zs", "srep", "grim", "mf", "uniform"]]}
+    project.conf("experiment", "meetings", name="meetings", repetitions=2, pairings=[pairing])
+    [(_, said, _), (_, limited, _)] = told(
+        project,
+        "plan experiment=meetings",
+        "plan experiment=meetings experiment.models=[quick] +experiment.sampling=as_done",
+    )
+    listed = re.findall(r"^ +2 matches: (\S+) against (\S+)$", said, re.MULTILINE)
+    assert len(listed) == len({*listed}) == 8 and {first for first, _ in listed} == {"zs@quick", "cot@quick"}
+    assert re.search(r"^ +and 2 more groups of players$", said, re.MULTILINE)
+    note = "note: conf/model/quick.yaml sets no max_tokens, so answers have no limit: write parameters: {max_tokens: N}"
+    assert note in said and re.search(r"^  at most .* no limit", said, re.MULTILINE) and "no limit" not in limited
 
 
 def test_a_tournament_where_seats_differ_is_noted_before_anything_is_paid(project):

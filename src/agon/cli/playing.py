@@ -130,7 +130,7 @@ def _print_incomplete(incomplete: Sequence[Match], matches: Sequence[Match]) -> 
     """Prints the incomplete matches, by game and players, up to MISSING lines."""
 
     def kind(match: Match) -> str:
-        players = " against ".join(f"{seat.agent}@{seat.model}" if seat.model else seat.agent for seat in match.seats)
+        players = " against ".join(map(str, match.seats))
         return f"{match.game.name} {match.game.variant}: {players}"
 
     totals, lines = Counter(map(kind, matches)), Counter(map(kind, incomplete))

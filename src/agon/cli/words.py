@@ -48,20 +48,25 @@ def bill_of(rows: Sequence[Estimate]) -> str:
     )
     return (
         f"about {count(round(calls), 'call')}, {usd:,.2f} USD"
-        + f" ({low:,.0f} to {number_of(high)} calls, {least:,.2f} to {number_of(most, ',.2f')} USD)"
+        + f" ({range_of(low, high)} calls, {range_of(least, most, ',.2f')} USD)"
         + (f"; without the cost of {', '.join(unpriced)}: conf/model does not say its price" if unpriced else "")
     )
 
 
 def number_of(value: float, form: str = ",.0f") -> str:
     """Formats a number that may be infinite."""
-    return format(value, form) if math.isfinite(value) else "no bound"
+    return format(value, form) if math.isfinite(value) else "no limit"
+
+
+def range_of(low: float, high: float, form: str = ",.0f") -> str:
+    """Formats a range whose end may be infinite."""
+    return f"{low:{form}} to {high:{form}}" if math.isfinite(high) else f"{low:{form}} or more"
 
 
 def clock(seconds: float) -> str:
     """A time in seconds, minutes, hours or days."""
     if not math.isfinite(seconds):
-        return "no bound"
+        return "no limit"
     if seconds < 60:
         return f"{seconds:.0f} s"
     if seconds < 3 * 86_400:
