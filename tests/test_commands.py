@@ -501,8 +501,8 @@ def test_bash_completes_verbs_options_and_names(tmp_path):
     (tmp_path / "agon").chmod(0o755)
     for words, offered in {
         "agon list mo": ["models"],
-        "agon export --exp": ["--experiment"],
-        "agon export --experiment script": ["scripted"],
+        "agon rate --exp": ["--experiment"],
+        "agon rate --experiment script": ["scripted"],
         "agon compare --metric opponent_comprehension_": ["opponent_comprehension_as_done"],
         "agon new": ["new"],
         "agon new st": ["study"],
@@ -877,9 +877,9 @@ def test_recorded_games_are_listed_with_what_takes_them(project):
     )
     lines = {line.split()[0]: line for line in listed[1].splitlines()}
     for name, made in (("counterfactual", "agon ingest source=counterfactual"), ("lent", "transcripts/lent.parquet")):
-        assert made in lines[name] and "for compare, rate, export and notebooks" in lines[name]
+        assert made in lines[name] and "for compare, rate and notebooks" in lines[name]
     assert "tiny" in lines and "for compare" not in lines["tiny"] and compared[0] == 0
-    assert planned[0] == 1 and "it is of recorded games, which compare, rate, export and notebooks take" in planned[2]
+    assert planned[0] == 1 and "it is of recorded games, which compare, rate and notebooks take" in planned[2]
 
 
 def test_what_a_budget_did_not_allow_is_named_beside_what_was_expected(project):
