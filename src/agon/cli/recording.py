@@ -36,7 +36,7 @@ def record(settings: Settings) -> int:
 
     experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits. If
     it stops, the same command continues. batch=true asks in batches, which costs less. It stops if none of a model's
-    first 30 answers can be read. readable=0.5 stops it if fewer than half can be read, and served=stop if another model
+    first 30 new answers can be read. readable=0.5 stops it if fewer than half can be read, and served=stop if another model
     answers than before.
     """
     import asyncio
