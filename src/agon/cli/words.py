@@ -1,4 +1,4 @@
-"""Numbers and tables in the output of commands."""
+"""Numbers in the output of commands."""
 
 from __future__ import annotations
 
@@ -8,35 +8,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from agon.errors import count, visible
+from agon.errors import count
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from agon.record.estimate import Estimate
-
-
-def say_columns(head: list[list[str]], table: DataFrame) -> None:
-    """Prints a table in columns, numbers to three digits."""
-    lines = [
-        [
-            value
-            if isinstance(value, str)
-            else "-"
-            if value != value
-            else f"{value:,.3g}"
-            if value % 1
-            else f"{value:,.0f}"
-            for value in row
-        ]
-        for row in table.itertuples(index=False)
-    ]
-    rows = [*head, *lines]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        click.echo(visible("  ".join(map(str.ljust, row, widths)).rstrip()))
 
 
 def bill_of(rows: Sequence[Estimate]) -> str:
