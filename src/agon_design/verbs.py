@@ -12,7 +12,6 @@ import click
 from agon.cli import options
 from agon.cli.job import Job
 from agon.cli.places import Settings, note_outside, outside_data, own_folder, transcript_of
-from agon.cli.words import say_columns
 from agon.errors import AgonError, count, visible
 from agon.paths import display_path, in_project
 
@@ -182,6 +181,7 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
     from agon.turns import read_games, read_parts, write_table
     from agon_design.compare import rate_seats, seats_to_rate
     from agon_design.units import columns_to_read
+    from agon_design.words import say_columns
 
     parts = read_parts(source, columns_to_read([metric], columns))
     seats = seats_to_rate(parts, read_games(source), metric, columns)

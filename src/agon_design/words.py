@@ -4,11 +4,33 @@ from collections.abc import Collection, Sequence
 from math import isclose
 from typing import Any
 
+import click
 import pandas as pd
 
-from agon.errors import count
+from agon.errors import count, visible
 from agon.scores import Metric
 from agon_design.units import in_both
+
+
+def say_columns(head: list[list[str]], table: pd.DataFrame) -> None:
+    """Prints a table in columns, numbers to three digits."""
+    lines = [
+        [
+            value
+            if isinstance(value, str)
+            else "-"
+            if value != value
+            else f"{value:,.3g}"
+            if value % 1
+            else f"{value:,.0f}"
+            for value in row
+        ]
+        for row in table.itertuples(index=False)
+    ]
+    rows = [*head, *lines]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo(visible("  ".join(map(str.ljust, row, widths)).rstrip()))
 
 
 def explain_pair(row: Any) -> str:

@@ -14,13 +14,11 @@ from links import WIDTHS, widths
 from agon import ROOT, AgonError
 from agon.games.equilibria import equilibria
 from agon.games.matrix import MatrixGame
-from agon.games.matrix import explorer as matrix
-from agon.games.matrix.explorer import EQUILIBRIA
-from agon.games.tradecraft import explorer as tradecraft
 from agon.games.tradecraft import story
 from agon.replay import one_match, replay_match
 from agon.turns import read, read_games
-from agon_papers.report import agreement, explore
+from agon_papers.report import agreement, explore, matrix, tradecraft
+from agon_papers.report.matrix import EQUILIBRIA
 from agon_papers.report.stepper import match_data
 
 REPORTS = ROOT / "reports"

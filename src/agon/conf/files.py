@@ -183,7 +183,11 @@ def suggest(name: str, names: Sequence[str], more: str = "") -> str:
 def suggest_file(group: str, name: str, conf: Path = CONF) -> str:
     """The same for the files in conf/`group`."""
     if group == "experiment" and name in recorded_games(conf):
+        return "it is of recorded games, which compare, rate and notebooks take; there is nothing to ask or play"
+    files = sorted(ROOT.glob("studies/*/conf/experiment/*.yaml")) if group == "experiment" else []
+    studies = {file.stem: file.parents[2] for file in files}
+    if (near := difflib.get_close_matches(name, [*names(group, conf), *studies], 1)) and near[0] in studies:
         return (
-            "it is of recorded games, which compare, rate, export and notebooks take; there is nothing to ask or play"
+            f"the study {display_path(studies[near[0]])} has {near[0]}: type cd {display_path(studies[near[0]])} first"
         )
     return suggest(name, names(group, conf), f"agon list {group}s" if f"{group}s" in LISTED else "")

@@ -7,8 +7,7 @@ agon_hall draws. A family without one has the default board and form.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from agon.errors import AgonError
 from agon.games.base import PUBLIC, Event, Observation, family_module
@@ -201,25 +200,6 @@ def describe_space(space: Mapping[str, Any]) -> str:
     return format_value(space)
 
 
-class Desk(Protocol):
-    """A family's own page outside matches, for people with a link each. Its methods may raise AgonError, which is shown."""
-
-    template: Path
-    """The page's Jinja template; it extends the hall's base.html."""
-
-    def opened(self, key: str) -> str:
-        """The owner of a link; empty where there is none."""
-
-    def progress(self) -> Sequence[tuple[str, str]]:
-        """(person, progress) of everybody with a link, for the experimenter."""
-
-    def shown(self, who: str, asked: Mapping[str, str]) -> Mapping[str, Any]:
-        """The template's variables. `asked`: the query of the address."""
-
-    def sent(self, who: str, form: Mapping[str, str]) -> Mapping[str, Any]:
-        """Handles a form. Returns {"to": the next address's query}, or the template's variables."""
-
-
 class FamilyPage:
     """The page of a family of games. This class itself shows any game."""
 
@@ -297,10 +277,6 @@ class FamilyPage:
     def from_rows(self, turns: DataFrame, before: int | None) -> str:
         """The rows of a match as HTML, where it cannot be replayed: those before round `before`, or all."""
         return ""
-
-    def desks(self, folder: Path) -> Mapping[str, Desk]:
-        """Name -> page of the family outside matches. Pages keep their files in `folder`."""
-        return {}
 
 
 _ANY = FamilyPage()

@@ -204,7 +204,7 @@ class Ledger:
                 self.budget.costs.last = line.void
             else:
                 self.budget.costs.add(self.models[name], answer)
-                self.budget.costs.without_usage += not reported
+                self.budget.costs.without_usage += not reported and self.models[name].cost(1, 0, 1) != 0
             if size:
                 self.per_byte = max(self.per_byte, line.tokens_in / size)
             self.longest[name] = max(line.tokens_out, self.longest.get(name, 0))

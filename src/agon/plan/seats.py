@@ -34,6 +34,10 @@ class Seat:
     prompts: str | None = None
     """The prompt set of a player that asks a model."""
 
+    def __str__(self) -> str:
+        """The player in words, such as `zs@gpt_4o`."""
+        return f"{self.agent}@{self.model}" if self.model else self.agent
+
     @property
     def immediate(self) -> bool:
         """Whether the player is a script, which answers without waiting."""

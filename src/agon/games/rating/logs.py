@@ -1,4 +1,4 @@
-"""Logs that can be rated (agon.games.rating), made of the matches of a turns table."""
+"""Logs that can be rated: reading them as games, and making them of the matches of a turns table."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,9 +7,17 @@ from typing import Any
 import pandas as pd
 
 from agon.errors import AgonError
+from agon.games.rating.game import Rating
+from agon.games.settings import variants
 from agon.games.tradecraft.amounts import hand_to_json
 from agon.games.tradecraft.calls import ARGUMENTS
 from agon.games.tradecraft.story import Call, Hands, Story, read
+
+
+def logs(folder: str, targets: bool = False, full: bool = False) -> list[Rating]:
+    """The games of rating of a folder of logs, from the project's root. Raises AgonError."""
+    settings = variants({"_target_": f"{Rating.__module__}.Rating", "name": "rating", "settings": folder})
+    return [Rating("rating", name, fields["log"], targets=targets, full=full) for name, fields in settings.items()]
 
 
 def make_log(turns: pd.DataFrame, targets: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:

@@ -2,15 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import Any
 
 import pandas as pd
 
 from agon.games.tradecraft.amounts import Hand
 from agon.games.tradecraft.story import Call, Hands, Turn, stories
+from agon_papers.report.explore import part
 
-SCRIPT = files("agon.games.tradecraft").joinpath("explorer.js").read_text(encoding="utf-8")
+SCRIPT = part("trades.js")
 """The script of the page."""
 
 

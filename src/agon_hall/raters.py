@@ -10,19 +10,26 @@ import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import msgspec
 from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from agon.agents.languages import say_in
 from agon.errors import AgonError
-from agon.games.rating.annotations import LONGEST, Page, Sheet, logs, rubric, setting, shuffled
 from agon.games.rating.game import ORDERS, THEORY_OF_MIND
+from agon.games.rating.logs import logs
 from agon.games.rating.words import ORDER, lines_html, outcome_lines, turns
 from agon.games.sentences import Say
 from agon.paths import display_path
+from agon_hall.annotations import LONGEST, Page, Sheet, rubric, setting, shuffled
+from agon_hall.web import NoPage, read_form, redirect, render
 
 LOGS = "data/logs/tradecraft"
 """The usual folder of logs."""
@@ -42,7 +49,7 @@ class Rater(msgspec.Struct, forbid_unknown_fields=True):
     until: str
     """The day after which the link is void, as 2026-12-31."""
     logs: str = LOGS
-    """The folder of logs, from the project's root; all of it in the order of agon.games.rating.annotations.shuffled."""
+    """The folder of logs, from the project's root; all of it in the order of agon_hall.annotations.shuffled."""
     dimensions: tuple[str, ...] = STUDIED
     language: str = "en"
     """The language of their pages (conf/language)."""
@@ -114,9 +121,7 @@ class Question(NamedTuple):
 
 
 class RatersDesk:
-    """The raters' page, as agon.games.pages.Desk says. Answers go to `folder`/NAME.csv, drafts to `folder`/drafts/NAME.json."""
-
-    template = Path(__file__).with_name("annotate.html")
+    """What raters see and send. Answers go to `folder`/NAME.csv, drafts to `folder`/drafts/NAME.json."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -327,3 +332,40 @@ def _answers(sheet: Sheet, page: Page, entries: Mapping[str, str]) -> dict[str, 
                 value = _score(entries[f"{seat}/{dimension}"])
             answers.setdefault(player, {})[dimension] = value
     return answers
+
+
+# ---- the address
+
+
+async def annotate(request: Request) -> Response:
+    """The page of the rater whose key is in the address. The experimenter sees everybody's progress instead."""
+    desk: RatersDesk = request.app.state.raters
+    key = request.query_params.get("key", "")
+    try:
+        who = desk.opened(key) if key else ""
+        if not who:
+            return _without_rater(request, desk, key)
+        if request.method == "POST":
+            context = desk.sent(who, dict(await read_form(request)))
+            if "to" in context:
+                return redirect(f"/annotate?{urlencode({'key': key, **context['to']})}")
+        else:
+            context = desk.shown(who, dict(request.query_params))
+    except AgonError as error:
+        raise NoPage("This cannot be done", str(error), HTTPStatus.CONFLICT) from None
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if context.get("faults") or context.get("why_not") else HTTPStatus.OK
+    links = {"researcher": False, "link": lambda query: f"/annotate?{urlencode({'key': key, **query})}"}
+    return render(request, "annotate.html", status, **links, **context)
+
+
+def _without_rater(request: Request, desk: RatersDesk, key: str) -> Response:
+    """The page without a valid key: everybody's progress for the experimenter, a refusal for all others."""
+    if not key:
+        if request.scope.get("researcher"):
+            return render(request, "raters.html", title="Annotate", raters=desk.progress())
+        return redirect("/login?next=/annotate")
+    why = "This link is not valid, or not any more. Ask whoever gave it to you for a new one."
+    raise NoPage("Nothing to see here", why, HTTPStatus.FORBIDDEN, "/annotate with a link that is not valid")
+
+
+routes = [Route("/annotate", annotate, methods=["GET", "POST"])]

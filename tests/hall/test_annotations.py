@@ -8,11 +8,12 @@ import pytest
 
 from agon import AgonError
 from agon.agents.scripts import anything
-from agon.games.rating.annotations import KEPT, LONGEST, Sheet, annotations, judged, logs, setting, shuffled
 from agon.games.rating.game import DIMENSIONS
+from agon.games.rating.logs import logs
 from agon.games.rating.metrics import reliability, scores
 from agon.plan import Match, Seat
 from agon.play import play_now, turns_table
+from agon_hall.annotations import KEPT, LONGEST, Sheet, annotations, judged, setting, shuffled
 
 LOGS = "tests/smoke/logs"
 TWO = ("persuasion", "theory_of_mind")

@@ -1,16 +1,13 @@
 """Data of repeated two-player games for explorer pages: matches action by action, and payoff tables to change."""
 
-from importlib.resources import files
 from typing import Any
 
 import pandas as pd
 
 from agon.games.tables import PayoffTable, normal_forms
+from agon_papers.report.explore import part
 
-MATCHES, EQUILIBRIA, TABLE = (
-    files("agon.games.matrix").joinpath(f"{name}.js").read_text(encoding="utf-8")
-    for name in ("matches", "equilibria", "table")
-)
+MATCHES, EQUILIBRIA, TABLE = (part(f"{name}.js") for name in ("matches", "equilibria", "table"))
 """Scripts that show matches, find equilibria and edit payoff tables."""
 
 KEYS = ["match", "game", "variant", "model", "agent", "opponent", "repetition"]

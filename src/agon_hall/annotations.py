@@ -20,7 +20,6 @@ from agon.errors import AgonError
 from agon.games import Dice
 from agon.games.rating.game import DIMENSIONS, ORDERS, THEORY_OF_MIND, Rating, Ratings, State
 from agon.games.rating.metrics import COLUMNS
-from agon.games.settings import variants
 from agon.paths import display_path
 from agon.turns import no_formula
 
@@ -31,12 +30,6 @@ LONGEST = 2000
 
 Answers = Mapping[str, Mapping[str, Any]]
 """Player -> dimension -> a number from 0 to 1, or (first, second, third) for theory of mind."""
-
-
-def logs(folder: str, targets: bool = False, full: bool = False) -> list[Rating]:
-    """The games of rating of a folder of logs, from the project's root. Raises AgonError."""
-    settings = variants({"_target_": f"{Rating.__module__}.Rating", "name": "rating", "settings": folder})
-    return [Rating("rating", name, fields["log"], targets=targets, full=full) for name, fields in settings.items()]
 
 
 def shuffled(games: Sequence[Rating]) -> list[Rating]:

@@ -1,4 +1,4 @@
-// Matches of repeated games of two, one picture each. data: columns (agon.games.matrix.explorer.courses, packed),
+// Matches of repeated games of two, one picture each. data: columns (agon_papers.report.matrix.courses, packed),
 // rules; filters, key, saved and sorts: see templates/explore/base.js.
 const rows = unpacked(data.columns);
 const rules = new Map(data.rules.map((each) => [`${each.name}/${each.variant}`, each]));
