@@ -1,4 +1,4 @@
-"""The verbs of the room. Their libraries are read when they run, not before."""
+"""The verbs of this package. They import their libraries when they run, not before."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _require_names(metrics: Sequence[str], columns: Sequence[str], paths: Sequen
 
 
 def _short_names(paths: Sequence[Path]) -> list[str]:
-    """What files are called in short: without endings, and with as many of their folders as tell them apart."""
+    """Short names of files: without endings, and with as many of their folders as tell them apart."""
     parts = [in_project(path).with_suffix("").parts for path in paths]
     for depth in range(1, max(map(len, parts))):
         names = ["/".join(part[-depth:]) for part in parts]

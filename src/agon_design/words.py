@@ -16,7 +16,7 @@ def explain_pair(row: Any) -> str:
     unit = "pairs" if row.how == "paired" else "matches of each condition"
     floor = row.p_error > 0 and isclose(
         row.p, row.p_error
-    )  # no drawn arrangement is as far apart: p is 1 / (draws + 1)
+    )  # no drawn arrangement differs as much: p is 1 / (draws + 1)
     most = "at most " if floor else ""
     error = f" (1 of {1 / row.p:,.0f})" if floor else f" (+- {row.p_error:.1g})" if row.p_error else ""
     effect = (

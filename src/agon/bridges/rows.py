@@ -23,7 +23,7 @@ JSON_COLUMNS = ["legal", "action", "detail"]
 
 
 def jsonl(turns: pd.DataFrame, folder: Path, replace: bool = False) -> int:
-    """One file per match, named by its id; how many.
+    """Writes one file per match, named by its id, and returns the number of files.
 
     The first line is the match with its seats. Then comes a line per turn, and at last the seats' totals. JSON columns are
     values; absent values are null. Older exports of the same experiments are deleted with `replace`. Raises AgonError where
@@ -77,8 +77,8 @@ def _values(column: pd.Series) -> list[Any]:
     if column.name not in JSON_COLUMNS:
         return values
     decode = action_of if column.name == "action" else json.loads
-    decoded = {text: decode(text) for text in column.dropna().unique()}
-    return [decoded.get(value) for value in values]
+    value_of_text = {text: decode(text) for text in column.dropna().unique()}
+    return [value_of_text.get(value) for value in values]
 
 
 def totals(rows: Rows) -> list[dict[str, Any]]:
@@ -130,7 +130,7 @@ class Prompts:
                     self._asked[line.exchange] = line.asked
 
     def prompt(self, exchange: str) -> list[Line]:
-        """Every message before the answer of an exchange; empty for an unknown one. Raises AgonError when a message is lost."""
+        """Every message before the answer of an exchange. Empty: there is no such exchange. Raises AgonError when a message is lost."""
         return self.conversation(self._asked.get(exchange, ""))
 
     def conversation(self, message: str) -> list[Line]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def say_columns(head: list[list[str]], table: DataFrame) -> None:
-    """Prints a table in columns, numbers to three digits."""
+    """Prints a table in columns: texts as they are, whole numbers in full, other numbers to three digits, "-" for absent ones."""
     lines = [
         [
             value

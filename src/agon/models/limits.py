@@ -320,7 +320,7 @@ class AnswerTally:
         """What is wrong and what to do, if hardly any answer can be read. Empty otherwise."""
         if not self.answers or 1 - self.unreadable / self.answers >= FEW:
             return ""
-        return f"{self._summary}, and what cannot be read is asked again until the conversation is full. {self._advice}"
+        return f"{self._summary}; asking again costs calls, and fills the conversation. {self._advice}"
 
     @property
     def _advice(self) -> str:

@@ -65,7 +65,7 @@ def explain_cache_miss(matches: Sequence[Match], models: Mapping[str, Model], re
         difference = "the first question"
     else:
         difference = "a setting of the game or of an agent, or a later question"
-    return f"the recording has {count(answers, 'answer')}, none of these matches: what differs is {difference}"
+    return f"the recording has {count(answers, 'answer')}, none of them of these matches: what differs is {difference}"
 
 
 def _lines(recording: Recording) -> Iterator[_Line]:
