@@ -19,10 +19,8 @@ def run() -> int:
 
     def end(number: int, _: object) -> None:
         signals.append(number)
-        if signal.getsignal(signal.SIGINT) in (
-            signal.SIG_IGN,
-            None,
-        ):  # a shell ignores SIGINT for commands in the background
+        # a shell ignores SIGINT for commands in the background
+        if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
             signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.raise_signal(signal.SIGINT)  # as Ctrl-C does, in an event loop too
 

@@ -14,9 +14,7 @@ from agon_design.units import in_both
 def explain_pair(row: Any) -> str:
     """A row of the pairs: means, difference, effect size, p, and the number of matches that shows it."""
     unit = "pairs" if row.how == "paired" else "matches of each condition"
-    floor = row.p_error > 0 and isclose(
-        row.p, row.p_error
-    )  # no drawn arrangement differs as much: p is 1 / (draws + 1)
+    floor = row.p_error > 0 and isclose(row.p, row.p_error)  # no arrangement differs as much: p is 1 / (draws + 1)
     most = "at most " if floor else ""
     error = f" (1 of {1 / row.p:,.0f})" if floor else f" (+- {row.p_error:.1g})" if row.p_error else ""
     effect = (

@@ -41,7 +41,7 @@ def explain_budget(
         if most is None or not amounts:
             continue
         if math.isnan(sum(amounts)):
-            yield f"budget.{name}={most:g}: it is not known how many matches it covers, because a price is not known"
+            yield f"budget.{name}={most:g}: how many matches it covers is not known, because a price is not known"
             continue
         covered = bisect_right(list(accumulate(amounts)), most)
         yield (

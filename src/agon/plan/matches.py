@@ -152,7 +152,7 @@ def _namesakes(games: Set[str], conf: Path) -> Iterator[str]:
             if {
                 "name",
                 "variant",
-            } <= labels.keys():  # other files have these in their `settings`, or in the game that they wrap
+            } <= labels.keys():  # other files have them in `settings`, or in the game that they wrap
                 labels_of[file] = labels["name"], labels["variant"]
     for file in sorted(games & labels_of.keys()):
         name, variant = labels_of[file]

@@ -127,6 +127,23 @@ async def play_async(
     return trajectory
 
 
+def play_instantly(
+    match: Match,
+    models: Mapping[str, Answering],
+    moved: Callable[[Any, tuple[float, ...]], object] = lambda state, payoffs: None,
+) -> Trajectory:
+    """Plays a match whose players never wait, without an event loop. `moved`: see `play_async`.
+
+    Raises AgonError for an agent that waits, and what `play_async` raises.
+    """
+    try:
+        play_async(match, models, instant=True, moved=moved).send(None)
+    except StopIteration as end:
+        trajectory: Trajectory = end.value
+        return trajectory
+    raise AgonError(f"match {match.id} ({match_name(match)}): an agent waits for something other than its model")
+
+
 def match_name(match: Match) -> str:
     """The name of a match in messages: its game and its players."""
     return f"{match.game.name} {match.game.variant}: {' against '.join(seat.agent for seat in match.seats)}"

@@ -12,7 +12,7 @@ from agon.errors import AgonError, count
 from agon.models import Answering
 from agon.models.ledger import Unrecorded
 from agon.plan import Match
-from agon.play.match import Trajectory, match_name, play_async, play_now
+from agon.play.match import Trajectory, play_async, play_instantly, play_now
 from agon.play.rows import merge_turns, turns_table
 from agon.turns import read, write
 
@@ -84,17 +84,13 @@ def play_at_once(
             done(*last)
             continue
         try:
-            play_async(match, models, instant=True).send(None)
-        except StopIteration as end:
-            done(match, end.value)
+            trajectory = play_instantly(match, models)
         except Unrecorded:
             if lacking is None:
                 raise
             lacking.append(match)
         else:
-            raise AgonError(
-                f"match {match.id} ({match_name(match)}): an agent waits for something other than its model"
-            )
+            done(match, trajectory)
 
 
 async def _play_slow(
