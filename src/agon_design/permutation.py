@@ -139,8 +139,8 @@ def _draw_sums(stratum: _Stratum, ways: int, draws: int, dice: np.random.Generat
     rows, sums = max(AT_ONCE // len(values), 1), list[Numbers]()
     for start in range(0, draws, rows):
         block = np.broadcast_to(values, (min(rows, draws - start), len(values)))
-        chosen = dice.permuted(block, axis=1)[:, :size]
-        sums.append(np.stack([chosen.sum(axis=1), (chosen**2).sum(axis=1)], axis=-1))
+        first = dice.permuted(block, axis=1)[:, :size]
+        sums.append(np.stack([first.sum(axis=1), (first**2).sum(axis=1)], axis=-1))
     return np.concatenate(sums)
 
 

@@ -91,8 +91,8 @@ def run_registered(turns: pd.DataFrame, games: pd.DataFrame) -> list[str]:
     """Runs the registered analyses of the experiments in turns; returns their results as lines."""
     lines = []
     for name, rows in _with_registration(turns):
-        kept, left_out = exclude(seat_rows(rows, games))
-        analysed = rows[rows["match"].isin(kept["match"])]
+        seats, left_out = exclude(seat_rows(rows, games))
+        analysed = rows[rows["match"].isin(seats["match"])]
         results, failed = [], list[str]()
         for hypothesis in _content(name).hypotheses:
             try:

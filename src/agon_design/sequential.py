@@ -59,6 +59,7 @@ def interval(values: Numbers, error: float = 0.05) -> tuple[float, float]:
     """
     means = np.linspace(-1, 1, GRID)[1:-1]
     inside = [max(logs.max(initial=0.0) for logs in capital(values, mean)) < np.log(2 / error) for mean in means]
-    kept = means[np.array(inside)]
-    step = means[1] - means[0]
-    return (max(-1.0, kept[0] - step), min(1.0, kept[-1] + step)) if len(kept) else (np.nan, np.nan)
+    means_inside, step = means[np.array(inside)], means[1] - means[0]
+    if not len(means_inside):
+        return np.nan, np.nan
+    return max(-1.0, means_inside[0] - step), min(1.0, means_inside[-1] + step)

@@ -261,8 +261,8 @@ def _voted_shares(game: Sequence[Any], player: str) -> tuple[Any, Any]:
         if row.round == last and row.phase == "propose":
             table[row.player] = row.value
             own_shares = row.value if row.player == player and row.readable else own_shares
-    chosen = next(row.value for row in game if row.round == last and row.phase == "vote")
-    return table[chosen], own_shares
+    winner = next(row.value for row in game if row.round == last and row.phase == "vote")
+    return table[winner], own_shares
 
 
 def _rational(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:

@@ -121,8 +121,8 @@ class _Journal:
 
     matches, seconds = 1000, 2.0  # checking and writing a part takes long, however few matches it has
 
-    def __init__(self, folder: Path, kept: list[pd.DataFrame], tick: Callable[[int], object]) -> None:
-        self.folder, self.kept, self.tick = folder, kept, tick
+    def __init__(self, folder: Path, parts: list[pd.DataFrame], tick: Callable[[int], object]) -> None:
+        self.folder, self.parts, self.tick = folder, parts, tick
         self.waiting: list[tuple[Match, Trajectory]] = []
         self.since = monotonic()
 
@@ -137,7 +137,7 @@ class _Journal:
         if self.waiting:
             part = turns_table(self.waiting)
             write(part, self.folder / f"{self.waiting[0][0].id}-{len(self.waiting)}-{os.getpid()}.parquet")
-            self.kept.append(part)
+            self.parts.append(part)
             self.tick(len(self.waiting))
         self.waiting, self.since = [], monotonic()
 
