@@ -409,7 +409,8 @@ def test_broken_commands_of_a_family_break_no_others(with_chess, code, fault):
 def test_a_path_may_begin_in_the_home_folder(capfd, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "x.parquet").write_text("mine")
-    assert "exists and is not a turns table" in failed(capfd, "play", "experiment=scripted", "out='~/x.parquet'")
+    said = failed(capfd, "play", "experiment=scripted", "out='~/x.parquet'")
+    assert f"{tmp_path}/x.parquet exists and is not a turns table" in said
     with pytest.raises(AgonError, match=str(tmp_path / "x.parquet")):
         read("~/x.parquet")
 
@@ -879,7 +880,7 @@ def test_recorded_games_are_listed_with_what_takes_them(project):
     for name, made in (("counterfactual", "agon ingest source=counterfactual"), ("lent", "transcripts/lent.parquet")):
         assert made in lines[name] and "for compare, rate and notebooks" in lines[name]
     assert "tiny" in lines and "for compare" not in lines["tiny"] and compared[0] == 0
-    assert planned[0] == 1 and "it is of recorded games, which compare, rate and notebooks take" in planned[2]
+    assert planned[0] == 1 and "these are recorded games, for compare, rate and notebooks" in planned[2]
 
 
 def test_what_a_budget_did_not_allow_is_named_beside_what_was_expected(project):
@@ -933,7 +934,7 @@ def test_recorded_answers_that_do_not_fit_any_more_are_said_to_be_there(project,
     held = len(recorded(project, "changed"))
     assert play[0] == 1 and play[2].count("\n") == 1
     for text in (play[2], record[1]):
-        assert f"the recording has {held} answers, none of these matches: what differs is {said}" in text
+        assert f"the recording has {held} answers, none of them of these matches: what differs is {said}" in text
 
 
 # --- stopped, and what cannot be written

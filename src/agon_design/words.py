@@ -13,7 +13,7 @@ from agon_design.units import in_both
 
 
 def say_columns(head: list[list[str]], table: pd.DataFrame) -> None:
-    """Prints a table in columns, numbers to three digits."""
+    """Prints a table in columns: texts as they are, whole numbers in full, other numbers to three digits, "-" for absent ones."""
     lines = [
         [
             value
@@ -36,9 +36,7 @@ def say_columns(head: list[list[str]], table: pd.DataFrame) -> None:
 def explain_pair(row: Any) -> str:
     """A row of the pairs: means, difference, effect size, p, and the number of matches that shows it."""
     unit = "pairs" if row.how == "paired" else "matches of each condition"
-    floor = row.p_error > 0 and isclose(
-        row.p, row.p_error
-    )  # no drawn arrangement is as far apart: p is 1 / (draws + 1)
+    floor = row.p_error > 0 and isclose(row.p, row.p_error)  # no arrangement differs as much: p is 1 / (draws + 1)
     most = "at most " if floor else ""
     error = f" (1 of {1 / row.p:,.0f})" if floor else f" (+- {row.p_error:.1g})" if row.p_error else ""
     effect = (

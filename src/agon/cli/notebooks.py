@@ -39,10 +39,10 @@ def new(name: str, path: str, model: str) -> None:
     repositories = {
         part for part in (".git", ".dvc") for parent in (folder, *folder.parents) if (parent / part).exists()
     }
-    first = {0: ["git init", "dvc init"], 1: ["dvc init --subdir"], 2: []}[len(repositories)]
+    setup = {0: ["git init", "dvc init"], 1: ["dvc init --subdir"], 2: []}[len(repositories)]
     place = folder.relative_to(here) if folder.is_relative_to(here) else folder
-    lines = [f"cd {shlex.quote(str(place))}", *first, f"agon record   # asks {model}", "dvc repro     # makes the page"]
-    click.echo("\n  ".join([f"{place} is made; what is in it, its README.md says. Now:", *lines]))
+    lines = [f"cd {shlex.quote(str(place))}", *setup, f"agon record   # asks {model}", "dvc repro     # makes the page"]
+    click.echo("\n  ".join([f"{place} is made, and its README.md says what is in it. Now:", *lines]))
     if obstacle := load("model", model).obstacle:
         anew = f"rm -r {shlex.quote(str(place))}, then the same command with --model standin"
         click.echo(f"note: to try it without a model: {anew}. {model} cannot be asked yet: {obstacle}")

@@ -36,7 +36,7 @@ def _family_modules() -> Iterator[str]:
         yield f"agon.games.{path.parent.name}.commands"
     from agon.conf import find_families
 
-    with suppress(AgonError):  # said when a game is asked for; help and completion still come
+    with suppress(AgonError):  # the command that needs a game names the fault; help and completion still come
         yield from (f"{folder.name}.commands" for folder in find_families() if (folder / "commands.py").is_file())
 
 
@@ -64,7 +64,7 @@ def _all_verbs() -> tuple[dict[str, click.Command], list[str]]:
     for module in _family_modules():
         try:
             own_verbs = _verbs(module)
-        except (Exception, SystemExit) as error:  # a reader's own may do anything
+        except (Exception, SystemExit) as error:  # a reader's module may raise anything
             faults.append(f"{module} cannot be used: {type(error).__name__}: {' '.join(str(error).split())}")
             continue
         faults += [
@@ -82,7 +82,7 @@ def _load(entry: EntryPoint) -> click.Command:
     try:
         verb: click.Command = entry.load()
         return verb
-    except (Exception, SystemExit) as error:  # another's own may do anything
+    except (Exception, SystemExit) as error:  # another's package may raise anything
         raise AgonError(
             f"{entry.value} cannot be used: {type(error).__name__}: {' '.join(str(error).split())}"
         ) from error
@@ -92,11 +92,11 @@ class Verbs(click.Group):
     """All verbs. Other packages and families are searched only for names that agon itself does not have."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
+        """The names of all verbs."""
         return list(_all_verbs()[0])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb of that name, if there is one."""
+        """The verb of that name, if there is one. Raises AgonError for a verb whose package cannot be used."""
         if verb := _verbs("agon.cli.verbs").get(cmd_name):
             return verb
         entry = _entry_points().get(cmd_name)
@@ -243,6 +243,6 @@ def _describe_error(error: Exception) -> str:
 
 
 def _report_error(message: str, code: int) -> int:
-    """Prints an error; its exit code."""
+    """Prints an error, and returns its exit code."""
     click.echo(f"agon: {visible(message)}", err=True)
     return code

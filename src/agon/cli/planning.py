@@ -1,4 +1,4 @@
-"""The bill of a plan."""
+"""The verb plan: an estimate of the bill."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def explain_budget(
         if most is None or not amounts:
             continue
         if math.isnan(sum(amounts)):
-            yield f"budget.{name}={most:g}: what it covers is not known, because a price is not"
+            yield f"budget.{name}={most:g}: how many matches it covers is not known, because a price is not known"
             continue
         covered = bisect_right(list(accumulate(amounts)), most)
         yield (
@@ -107,13 +107,13 @@ def plan(settings: Settings) -> None:
             click.echo(f"{line:{width}} {number:>9} {calls:>9} {tokens_in:>14} {tokens_out:>14} {price:>12} {time:>9}")
         day, file = models[estimate.model].priced, f"conf/model/{estimate.model}.yaml"
         if estimate.usd is None:
-            priced = f"; no price in {file}: write it there, or limit `record` by budget.tokens"
+            price_note = f"; no price in {file}: write it there, or limit `record` by budget.tokens"
         else:
-            priced = f"; price as of {day} in {file}" if day else ""
+            price_note = f"; price as of {day} in {file}" if day else ""
         bounds = (
             f"; {range_of(estimate.calls.low, estimate.calls.high)} calls by rules and agents" if is_measured else ""
         )
-        click.echo(f"  {estimate.basis}{bounds}{priced}")
+        click.echo(f"  {estimate.basis}{bounds}{price_note}")
     click.echo(bill_of(rows))
     for game, steps in _games_without_limit(matches).items() if any(row.questions for row in rows) else ():
         click.echo(

@@ -62,7 +62,7 @@ def play(settings: Settings) -> None:
         model_name: Replayed(model_name, model.identity, recording, model.room) for model_name, model in models.items()
     }
     journal = ROOT / ".agon/played" / name / _hash_of_code(matches, recording.path if models else None)
-    with FileLock(lock_of(f"play-{name}"), timeout=-1):  # without a limit: however another one ends, it lets go
+    with FileLock(lock_of(f"play-{name}"), timeout=-1):  # no limit: another command frees the lock however it ends
         if settings["fresh"]:
             shutil.rmtree(journal.parent, ignore_errors=True)
         with bar_of(len(matches)) as bar:

@@ -1,4 +1,4 @@
-"""Asking models, and what is said meanwhile."""
+"""The verb record, and the lines that it prints while it asks models."""
 
 from __future__ import annotations
 

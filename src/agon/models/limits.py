@@ -329,7 +329,7 @@ class AnswerTally:
         if not self.answers or 1 - self.unreadable / self.answers >= FEW:
             return ""
         summary = self._summary(self.answers, self.unreadable)
-        return f"{summary}, and what cannot be read is asked again until the conversation is full. {self._advice}"
+        return f"{summary}; asking again costs calls, and fills the conversation. {self._advice}"
 
     @property
     def _advice(self) -> str:

@@ -73,7 +73,7 @@ def page(
     figures: Path | None = None,
     guides: Sequence[str] = (),
 ) -> str:
-    """The notebook as one HTML page: its text and outputs sanitized, its code behind one switch, figures as drawings with their words.
+    """The notebook as one HTML page. Its text and outputs are sanitized, one switch shows its code, and figures are drawings (SVG).
 
     `links`: text -> target of the links at its top and end. `figures`: the folder with the notebook's figures, as PNG
     and SVG. `guides`: files of docs/, without .md, that have a page beside this one, named by the last part of their
@@ -117,7 +117,7 @@ def guide(name: str, text: str, links: Mapping[str, str], guides: Sequence[str] 
     head, mark, rest = text.partition("\n## ")
     cells = [new_markdown_cell(part) for part in (head, mark + rest) if part]
     html = page(new_notebook(cells=cells), f"agon: {head.partition(chr(10))[0].lstrip('# ')}", links)
-    html = re.sub(r'(<h\d id="|href="#)([^"]+)"', lambda found: f'{found[1]}{_slug(unescape(found[2]))}"', html)
+    html = re.sub(r'(<h\d id="|href="#)([^"]+)"', lambda anchor: f'{anchor[1]}{_slug(unescape(anchor[2]))}"', html)
     ways = "|".join(map(re.escape, links.values())) or "(?!)"
     folder = f"../docs/{name}/.."
     html = re.sub(
@@ -157,11 +157,11 @@ def drawing(picture: bytes, folder: Path | None) -> Path | None:
 
 def without_headline(drawing: str) -> str:
     """A drawing without the title that figures.headline wrote at its top."""
-    found = re.search(r'<g id="headline">.*?</g>\n?', drawing, re.DOTALL)
-    if found is None:
+    headline = re.search(r'<g id="headline">.*?</g>\n?', drawing, re.DOTALL)
+    if headline is None:
         return drawing
-    top = max(float(y) for y in re.findall(r'(?:translate\(\S+ | y=")([\d.]+)', found[0])) + 5
-    drawing = drawing.replace(found[0], "")
+    top = max(float(y) for y in re.findall(r'(?:translate\(\S+ | y=")([\d.]+)', headline[0])) + 5
+    drawing = drawing.replace(headline[0], "")
     return re.sub(
         r'height="([\d.]+)pt" viewBox="0 0 (\S+) (\S+)"',
         lambda size: f'height="{float(size[1]) - top:g}pt" viewBox="0 {top:g} {size[2]} {float(size[3]) - top:g}"',
@@ -179,7 +179,7 @@ def _drawn(output: Any, folder: Path | None) -> str:
     alt, below = escape(about.get("alt", "")), radar(about.get("agon_radar"))
     data = str(output.data["image/png"])
     file = None
-    with suppress(ValueError):  # what is no picture has no drawing
+    with suppress(ValueError):  # an output that is no picture has no drawing
         file = drawing(b64decode(data), folder)
     if file is None:
         return f'<figure><img class="drawn" src="data:image/png;base64,{escape(data)}" alt="{alt}"></figure>{below}'
@@ -204,8 +204,8 @@ def radar(data: Any) -> str:
         return ""
     text = json.dumps(data).replace("<", "\\u003c")
     style, code = (TEMPLATES.joinpath(f"radar.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    given = f'<script type="application/json">{text}</script>'
-    return f'<div class="radar"><style>{style}</style>{given}<script>{code}</script></div>'
+    values = f'<script type="application/json">{text}</script>'
+    return f'<div class="radar"><style>{style}</style>{values}<script>{code}</script></div>'
 
 
 LETTERS = 36
@@ -223,14 +223,14 @@ def _plain(html: str) -> str:
 
 
 def _boxed(table: str) -> str:
-    """A table in a box that scrolls. If it is too wide for a phone, the keyboard reaches the box, which has the columns' names."""
+    """A table in a box that scrolls. If it is too wide for a phone, the keyboard reaches the box, and its label names the columns."""
     rows = [re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in table.split("</tr>")]
     cells = [[unescape(re.sub(r"<[^>]*>", "", cell)) for cell in row] for row in rows]
     words = [[max(map(len, cell.split()), default=0) for cell in row] for row in cells]
     wide = sum(max(column) + MARGIN for column in itertools.zip_longest(*words, fillvalue=0))
     names = escape(", ".join(filter(None, cells[0])))
-    reached = f' role="group" tabindex="0" aria-label="table: {names}"' if wide > LETTERS else ""
-    return f'<div class="table"{reached}>{table}</div>'
+    attributes = f' role="group" tabindex="0" aria-label="table: {names}"' if wide > LETTERS else ""
+    return f'<div class="table"{attributes}>{table}</div>'
 
 
 def sanitized(element: str | bytes) -> str:
