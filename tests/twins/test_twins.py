@@ -712,6 +712,12 @@ def test_pays_of_outcomes_that_are_none_are_refused():
         replace(CHAMELEON, pays={"won": (1, 1)})
 
 
+@pytest.mark.parametrize("pay", [(1,), (1, 1, 1), 1, "12", (1, "1"), (1, None)])
+def test_pays_of_an_outcome_are_two_numbers(pay):
+    with pytest.raises(ValueError, match=r"pays of caught is .*; it must be two numbers"):
+        replace(CHAMELEON, pays={"caught": pay})
+
+
 def test_an_experiment_plays_twins_and_its_records_are_replayed(tmp_path):
     matches = plan(experiment("pd", "pd~amber", "pd~hunt~amber"))
     turns = play(matches, tmp_path)
