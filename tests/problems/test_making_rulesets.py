@@ -190,6 +190,7 @@ def test_sizes_that_cannot_be_are_refused():
         ({"depth": 900}, "depth 900 needs as many items"),
         ({"depth": 0}, "must be at least 1"),
         ({"tags": -1}, "whole numbers"),
+        ({"items": 2_000_000, "recipes": 2_000_000}, "invented names for 1,000,000 items at most"),
         ({"items": 4, "raw": 1, "depth": 1, "recipes": 100}, "too few items for so many recipes"),
         ({"items": 12, "raw": 2, "depth": 10, "recipes": 10, "branching": 1}, "1 raw items would be in no recipe"),
     ]
