@@ -37,7 +37,7 @@ WRONG = DIFFERS, IMPOSSIBLE, FAILS
 
 
 class Decision(NamedTuple):
-    """A printed number, and what was decided."""
+    """A printed number, and the decision on it."""
 
     where: str
     value: str
@@ -223,7 +223,7 @@ def decide_test(text: str) -> tuple[str, str]:
 
 
 def _p_values(name: str, degrees: list[float], ends: tuple[float, float]) -> Iterator[float]:
-    """The two-sided p at both ends of what a rounded statistic may be."""
+    """The two-sided p at both ends of the range of a rounded statistic."""
     for value in ends:
         if name == "t":
             yield 2 * stats.t.sf(value, degrees[0])
@@ -282,7 +282,7 @@ def decide_interval(text: str) -> tuple[str, str]:
 
 
 def _range(text: str, scale: int) -> Range:
-    """What a printed number may stand for; NaN for what is none."""
+    """The range of values that a printed number may stand for; NaN for a text that is no number."""
     number = _printed(text)
     if number is None:
         return np.nan, np.nan

@@ -35,7 +35,7 @@ KINDS = ("words", "order", "scale", "frame")
 METRICS: dict[str, Limits] = {"invariance": SHARE, "surface pull": SHARE, "sensitivity": (-1.0, 1.0)}
 """Metric -> its limits."""
 FIGURE = 20
-"""The number that the player `by_words` aims at."""
+"""The number to which the player `by_words` stays nearest."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def observe_situation(game: Game[Any], situation: Situation, map: Isomorphism | 
 
 
 def distance(one: Mix, other: Mix) -> float:
-    """Total variation of two mixes."""
+    """Total variation distance of two mixes, from 0 to 1."""
     return min(1.0, fsum(abs(one.get(action, 0) - other.get(action, 0)) for action in {*one, *other}) / 2)
 
 

@@ -209,7 +209,7 @@ class Twin(Game[Any]):
 
 
 def make_twin(of: Game[Any], map: Isomorphism, variant: str, frame: str = "") -> Twin:
-    """A twin that belongs to the family of the game: the family's texts, scripts and pages are the twin's."""
+    """A twin that belongs to the family of the game, and so has the family's texts, scripts and pages."""
     original = of
     while isinstance(original, Twin):
         original = original.of
@@ -268,5 +268,5 @@ def twin(
 
 
 def amount_note(unit: Any) -> str:
-    """What a twin tells of its amounts."""
+    """The sentence on amounts in the frame of a twin; empty where they stay the same."""
     return f"All amounts are multiples of {unit}." if unit > 1 else ""

@@ -28,7 +28,7 @@ Parts = dict[str, str]
 
 
 class Scene(NamedTuple):
-    """All that a board or a form may show."""
+    """All facts that a board or a form may show."""
 
     view: Observation
     totals: tuple[float, ...] | None = None
@@ -213,8 +213,8 @@ class Desk(Protocol):
     def progress(self) -> Sequence[tuple[str, str]]:
         """(person, progress) of everybody with a link, for the experimenter."""
 
-    def shown(self, who: str, asked: Mapping[str, str]) -> Mapping[str, Any]:
-        """The template's variables. `asked`: the query of the address."""
+    def shown(self, who: str, query: Mapping[str, str]) -> Mapping[str, Any]:
+        """The template's variables. `query`: that of the address."""
 
     def sent(self, who: str, form: Mapping[str, str]) -> Mapping[str, Any]:
         """Handles a form. Returns {"to": the next address's query}, or the template's variables."""
@@ -234,7 +234,7 @@ class FamilyPage:
     """Agents of conf/agent for this family alone; tables of other games do not offer them."""
 
     def board(self, scene: Scene) -> Parts:
-        """The board of a view. A part `own` has what the seat alone knows; the seat's form uses it."""
+        """The board of a view. A part `own` has the facts that the seat alone knows; the seat's form uses it."""
         view, say = scene.view, scene.say
         if view.rules is None:
             return {"known": f"<p>{say('There is nothing to watch.')}</p>"}
@@ -256,7 +256,7 @@ class FamilyPage:
     def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
         """Sentence of the prompt's rules -> its words for people, who have forms in the place of tools.
 
-        `aids`: what their pages show (None: all).
+        `aids`: the aids on their pages (None: all).
         """
         return {}
 
@@ -283,7 +283,7 @@ class FamilyPage:
         return space
 
     def part(self, view: Observation, name: str, say: Say) -> str:
-        """The label of a part of a form of several questions."""
+        """The label of one question of a form with several."""
         return label(name)
 
     def form(self, scene: Scene, entered: Entered) -> Sequence[Thing] | None:

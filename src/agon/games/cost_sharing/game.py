@@ -29,7 +29,7 @@ SIZES = ("small", "medium", "large")
 
 
 class Airline(NamedTuple):
-    """What an airline does at the airport."""
+    """An airline's traffic at the airport."""
 
     name: str
     flights: int
@@ -43,7 +43,7 @@ class Airline(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The events that everybody knows."""
+    """The public rules."""
 
     name: str
     seats: int
@@ -62,10 +62,11 @@ class State(NamedTuple):
     ballots: tuple[str | None, ...]
     """The ballots of this round, if they are cast one by one."""
     past: tuple[Event, ...]
-    """What everybody knows."""
+    """The events that everybody knows."""
     outcome: str = ""
     """`agree` or `fail` at the end."""
     agreed: Shares | None = None
+    """The division that all voted for (percent)."""
 
 
 @kind("agon.games.cost_sharing.CostSharing")
@@ -87,7 +88,9 @@ class CostSharing(Game[State]):
     airlines: Sequence[Any]
     """Airline by seat, or mappings that make one."""
     proposals: Sequence[Sequence[float]]
+    """The opening proposal of each seat (percent)."""
     fee: int = 1_000_000
+    """Currency units."""
     tested: Sequence[int] = ()
     rounds: int = 5
     semantics: Semantics = "strict"

@@ -50,16 +50,17 @@ def shuffled(games: Sequence[Rating]) -> list[Rating]:
 
 
 class Page(NamedTuple):
-    """A turn of a match, which is judged at once, with all turns before it."""
+    """A turn of a match. A rater judges all players in it at once, and sees all turns before it."""
 
     game: Rating
     turn: int
 
 
 class Sheet:
-    """The ratings of some logs by one person. `path`: the file of answers; a new sheet continues where the file ends.
+    """The ratings of some logs by one person, in the file WHO.csv of a folder (`path`). A new sheet continues where it ends.
 
-    Raises AgonError for an invalid name or dimension.
+    `repetition`: the number of this round of ratings, from 0. Raises AgonError for an invalid name or dimension, and for two
+    logs of one match.
     """
 
     def __init__(
@@ -116,7 +117,7 @@ class Sheet:
         return self._saved
 
     def text(self, page: Page) -> pd.DataFrame:
-        """The page to be read: turn, player, what; up to and with the turn to be judged (agon.figures.viewer.shown)."""
+        """The log up to and with the turn to be judged, for agon.figures.viewer.shown: columns turn, player, what."""
         rows = [
             (turn, entry.pop("player", ""), json.dumps(entry, ensure_ascii=False))
             for turn, entries in enumerate(page.game.seen.turns[: page.turn], 1)
@@ -138,7 +139,7 @@ class Sheet:
         """Saves the answers to a page, for all players and dimensions at once. They are on the disk when it returns.
 
         Another answer to a page replaces the first one; an equal one is not written again. Raises AgonError, and saves nothing, for
-        invalid answers.
+        invalid answers, and where the file cannot be written.
         """
         players = page.game.seen.players
         if len(why) > LONGEST:

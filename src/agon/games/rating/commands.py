@@ -1,4 +1,4 @@
-"""What agon makes for raters."""
+"""Commands that make logs, and links, for raters."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How people see the game of rating: the log in words, and a form for a dimension of all turns; and the raters' own page."""
+"""The page of rating: the log in words, and a form for one dimension of all turns. The raters' own page is here, too."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from agon.games.sentences import Say
 
 
 class RatingPage(FamilyPage):
-    """Of rating."""
+    """The board and the form of rating."""
 
     own_agents = ("rater", "rater_counts", "rater_random")
 
@@ -34,7 +34,7 @@ class RatingPage(FamilyPage):
         return {"asked": heading, "log": f"<h3>{say('The match')}</h3>{note}{known}{log_html}"}
 
     def form(self, scene: Scene, entered: Entered) -> Sequence[Thing]:
-        """A score, or three yes or no, and a reason, for every turn and player."""
+        """A score (or three answers of yes or no) and a reason, for every turn and player."""
         space: Ratings = scene.view.legal
         say = scene.say
         rows = [
