@@ -37,6 +37,7 @@ from agon_twins.invariance import measure_players, observe_situation, plane, sam
 from agon_twins.isomorphism import PAYOFFS, Isomorphism, Words
 from agon_twins.names import Twins, claims
 from agon_twins.twin import Twin, twin
+from agon_twins.walks import LONG
 
 AMBER = {"cooperation": "amber", "defection": "slate"}
 
@@ -763,6 +764,11 @@ def test_situations_are_matched():
         view, there = observe_situation(PD, situation), observe_situation(twin_, situation, map)
         assert there.past == tuple(map.value(each) for each in view.past) and there.legal.options == PD.options
     assert situations(PD, 5) == situations(PD, 5) != situations(PD, 5, seed=1)
+
+
+def test_situations_of_endless_games_come_from_the_first_steps():
+    long = replace(PD, rounds=2 * LONG)
+    assert LONG / 2 < max(len(situation.history) for situation in situations(long, 5)) < LONG
 
 
 SOLVED = [

@@ -188,11 +188,18 @@ def setting(game: Rating, language: str = "en") -> str:
 def annotations(*paths: Path) -> pd.DataFrame:
     """The scores in files of annotations, with `why`. Of two answers to a page, the last one counts. A missing file has no scores.
 
-    A line that was cut off while it was written is ignored: that answer was never saved.
+    A line that was cut off while it was written is ignored: that answer was never saved. Raises AgonError for a file that
+    cannot be read, or that has other columns.
     """
     rows = []
     for path in paths:
-        text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        try:
+            text = path.read_text(encoding="utf-8-sig", errors="replace") if path.exists() else ""
+        except OSError as error:
+            raise AgonError(f"{display_path(path)} cannot be read: {error.strerror or error}") from None
+        head = text.partition("\n")[0].replace('"', "").rstrip("\r")
+        if not ",".join(KEPT).startswith(head):  # a beginning may be there alone, where writing was cut off
+            raise AgonError(f"{display_path(path)} is no file of annotations: its columns must be {','.join(KEPT)}")
         for number, line in enumerate(text.split("\n")):
             if number and line and (row := _row(line)) is not None:
                 rows.append(row)

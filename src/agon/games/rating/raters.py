@@ -255,8 +255,9 @@ class RatersDesk:
     def _drafts(self, who: str) -> dict[str, dict[str, str]]:
         """Key of a page -> the rater's unsaved entries; empty if the file cannot be read."""
         try:
-            return dict(json.loads((self.folder / "drafts" / f"{who}.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError):
+            text = (self.folder / "drafts" / f"{who}.json").read_bytes()
+            return msgspec.json.decode(text, type=dict[str, dict[str, str]])
+        except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
             return {}
 
     def _save_draft(self, who: str, page: Page, entries: Mapping[str, str] | None) -> None:

@@ -263,7 +263,8 @@ def _log(scene: Scene) -> str:
     entries += [(turn, 1, say("You crafted {}.", what)) for turn, what in _crafts(past, scene.view.rules.ruleset, say)]
     lines = [say("Turn {}: {}", text(turn), line) for turn, _, line in sorted(entries, key=lambda entry: entry[:2])]
     nothing = say("No trade or rejection yet.") if scene.watched else say("Nothing has happened yet.")
-    log = items(reversed(lines[-SHOWN:]))
+    earlier = [say("{} more", len(lines) - SHOWN)] if len(lines) > SHOWN else []
+    log = items([*reversed(lines[-SHOWN:]), *earlier])
     return f"<h3>{say('What happened, newest first')}</h3>{log}" if lines else f"<p>{nothing}</p>"
 
 
@@ -318,6 +319,8 @@ def about_item(facts: Facts, name: str, say: Say = ENGLISH) -> str:
         return f"<p>{say('There is no item “{}”.', text(name[:SHOWN]))}{hint}</p>"
     ways = [facts.ruleset.recipe(way["recipe"]) for way in info["made_by"][:SHOWN]]
     makers = [recipe_line(facts.ruleset, recipe, say) for recipe in ways if recipe]
+    if len(info["made_by"]) > SHOWN:
+        makers.append(say("{} more", len(info["made_by"]) - SHOWN))
     uses = [item_name(str(way)) for way in info["used_in"][:SHOWN]]
     if len(info["used_in"]) > SHOWN:
         uses.append(say("{} more", len(info["used_in"]) - SHOWN))
