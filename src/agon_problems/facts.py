@@ -40,7 +40,7 @@ class AlchemyFacts(msgspec.Struct):
 def import_facts(text: bytes) -> RulesetFile:
     """The ruleset of a file of facts, duplicate recipes left out. Raises ValueError for a file that holds neither."""
     which = msgspec.json.decode(text, type=dict[str, Any]).get("ruleset")
-    if which not in NAMES:
+    if not isinstance(which, str) or which not in NAMES:
         raise ValueError(f"it holds the facts {which!r}; known are {', '.join(NAMES)}")
     if NAMES[which] == "minecraft":
         return _minecraft(msgspec.json.decode(text, type=MinecraftFacts))

@@ -229,6 +229,8 @@ def _refusals(place: str = "") -> Iterator[None]:
         yield
     except msgspec.DecodeError as error:
         raise AgonError(f"{place}{describe_fault(error)}") from None
+    except RecursionError:
+        raise AgonError(f"{place}it is nested too deeply") from None
     except ValueError as error:
         raise AgonError(f"{place}{error}") from None
 

@@ -286,6 +286,14 @@ def test_a_ruleset_is_written_into_its_folder_and_nowhere_else(tmp_path, capsys,
     assert [path.name for path in tmp_path.rglob("*")] == ["in"]
 
 
+@pytest.mark.parametrize("text", ["5", "{}", '{"ruleset": ["minecraft-java-1.20"]}', '{"ruleset": ' + "[" * 100_000])
+def test_a_file_without_facts_is_refused_in_a_line(tmp_path, capsys, text):
+    (tmp_path / "facts.json").write_text(text)
+    assert main(["take-rulesets", str(tmp_path / "facts.json"), f"--folder={tmp_path}"]) == 1
+    error = capsys.readouterr().err
+    assert "facts.json: " in error and error.count("\n") == 1
+
+
 def test_the_command_writes_checks_and_refuses(tmp_path, capsys):
     mine, here = tmp_path / "mine.json", f"--folder={tmp_path}"
     assert main(["invent-ruleset", "--name=mine", *SMALL, "--seed=5", here]) == 0

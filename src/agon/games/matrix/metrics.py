@@ -192,7 +192,7 @@ def to_nearest(mixes: NDArray[np.float64], targets: NDArray[np.float64]) -> NDAr
 
 
 def of_course(course: Course, equilibria: NDArray[np.float64] | None = None) -> pd.DataFrame:
-    """The metrics of actions and points alone, one row per match; `per_match` adds the others.
+    """Metrics of actions and points, one row per match; `per_match` adds further ones.
 
     `equilibria`: the player's equilibrium mixes as rows.
     """

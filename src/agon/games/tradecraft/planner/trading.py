@@ -1,4 +1,4 @@
-"""The least that the other players must give to one of them so that it can craft its target."""
+"""The least that a player must get from the others so that it can craft its target."""
 
 import functools
 from collections.abc import Mapping, Sequence
