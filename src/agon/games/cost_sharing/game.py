@@ -102,9 +102,12 @@ class CostSharing(Game[State]):
     _vote: Choice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        airlines = tuple(
-            Airline(**airline) if isinstance(airline, Mapping) else Airline(*airline) for airline in self.airlines
-        )
+        try:
+            airlines = tuple(
+                Airline(**airline) if isinstance(airline, Mapping) else Airline(*airline) for airline in self.airlines
+            )
+        except TypeError:
+            raise ValueError(f"{self.name}: an airline needs {', '.join(Airline._fields)}, and nothing else") from None
         seats, names = len(airlines), tuple(airline.name for airline in airlines)
         if seats < 2 or len(set(names)) < seats:
             raise ValueError(f"{self.name}: the airlines {list(names)} must be two at least, with different names")
@@ -113,7 +116,9 @@ class CostSharing(Game[State]):
                 raise ValueError(
                     f"{self.name}: airline {airline.name} flies {airline.aircraft!r}, not {', '.join(SIZES)}"
                 )
-            if airline.flights < 1 or airline.passengers < 1 or not airline.hours > 0:
+            numbers = airline.flights, airline.passengers, airline.hours
+            are_numbers = all(type(number) in (int, float) for number in numbers)
+            if not are_numbers or airline.flights < 1 or airline.passengers < 1 or not airline.hours > 0:
                 raise ValueError(f"{self.name}: the numbers of airline {airline.name} must be above 0")
         check_counts(self.name, rounds=self.rounds, fee=self.fee)
         require_choice(f"{self.name}: semantics", self.semantics, Semantics)
