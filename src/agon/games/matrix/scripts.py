@@ -33,11 +33,7 @@ def _draw(options: Sequence[str], weights: Sequence[float], dice: Dice) -> str:
 
 @cache
 def _best_replies(game: MatrixGame, seat: int) -> dict[str | None, str]:
-    """For each action of the other, the reply that pays `seat` most; the earlier one where two pay the same.
-
-    Raises ValueError unless there is one other.
-    """
-    _require_one_other(game)
+    """For each action of the other, the reply that pays `seat` most; the earlier one where two pay the same."""
 
     def points(own: str, other: str) -> float:
         return game.payoffs((own, other) if seat == 0 else (other, own))[seat]
@@ -46,9 +42,10 @@ def _best_replies(game: MatrixGame, seat: int) -> dict[str | None, str]:
     return {other: max(own_actions, key=lambda own: points(own, other)) for other in others}
 
 
-def _require_one_other(game: MatrixGame) -> None:
-    if game.seats != 2:
-        raise ValueError(f"{game.name} has {game.seats} seats: this script plays against one other")
+def _require_one_other(view: Observation) -> None:
+    """Raises ValueError for a past with several others."""
+    if view.past and view.rules.seats != 2:
+        raise ValueError(f"{view.rules.name} has {view.rules.seats} seats: this script plays against one other")
 
 
 def _common(view: Observation) -> tuple[str, ...]:
@@ -89,14 +86,16 @@ def best_reply_to_last(view: Observation, dice: Dice) -> str:
     """
     if not view.past:
         return dice.choice(view.legal.options)
-    last = view.past[-1][1]
-    return view.legal.options[0] if last is None else _best_replies(view.rules, view.seat)[last]
+    if (last := view.past[-1][1]) is None:
+        return view.legal.options[0]
+    _require_one_other(view)
+    return _best_replies(view.rules, view.seat)[last]
 
 
 @kind("agon.agents.scripted.best_reply_to_most_frequent")
 def best_reply_to_most_frequent(view: Observation, dice: Dice) -> str:
     """The best reply to the other's most frequent action, the earlier of equals; random at first. The paper's mf and ap."""
-    _require_one_other(view.rules)
+    _require_one_other(view)
     others = [other for _, other in view.past if other is not None]
     if not others:
         return dice.choice(view.legal.options)
@@ -115,7 +114,7 @@ def tit_for_tat(view: Observation, dice: Dice) -> str:
 @kind("agon.agents.scripted.tit_for_two_tats")
 def tit_for_two_tats(view: Observation, dice: Dice) -> str:
     """Kind, unless the other's last two actions were both unkind. Axelrod (1980)."""
-    _require_one_other(view.rules)
+    _require_one_other(view)
     kind, unkind = _common(view)[:2]
     return unkind if [other for _, other in view.past[-2:]] == [unkind, unkind] else kind
 
@@ -123,7 +122,7 @@ def tit_for_two_tats(view: Observation, dice: Dice) -> str:
 @kind("agon.agents.scripted.grim")
 def grim(view: Observation, dice: Dice) -> str:
     """Kind until the other is unkind once, then unkind for ever. Friedman (1971)."""
-    _require_one_other(view.rules)
+    _require_one_other(view)
     kind, unkind = _common(view)[:2]
     return unkind if unkind in [other for _, other in view.past] else kind
 
@@ -202,7 +201,7 @@ def memory_one(view: Observation, dice: Dice, first: float, kind: Sequence[float
 
     Nowak and Sigmund (1993). A void action counts as kind.
     """
-    _require_one_other(view.rules)
+    _require_one_other(view)
     options = _common(view)
     probability = first
     if view.past:
