@@ -67,11 +67,10 @@ def raters(folder: Path) -> dict[str, Rater]:
 def admit(
     folder: Path, names: Sequence[str], games: str, days: int, again: bool = False, language: str = "en"
 ) -> dict[str, str]:
-    """Gives each name a key that nobody else has, and keeps who may rate in `folder`/raters.json. Returns name -> key.
+    """Gives each name a key that nobody else has, and saves the raters in `folder`/raters.json. Returns name -> key.
 
-    Their pages are in `language`.
-
-    `again`: who has a link gets a new one, and the old one is void; answers stay. Raises AgonError.
+    `games`: the folder of logs. `days`: how long the links are valid. `language`: that of the pages. `again`: raters who have a
+    link get a new one, and the old one is void; answers stay. Raises AgonError.
     """
     accounts, links = raters(folder), dict[str, str]()
     shuffled_games = shuffled(logs(games))
@@ -115,9 +114,9 @@ class Question(NamedTuple):
     """The name of its entry."""
     label: str
     options: Sequence[tuple[str, str, str]]
-    """What is sent, the key of the keyboard that chooses it, and its words."""
+    """(value that is sent, key of the keyboard that chooses it, its words)."""
     value: str
-    """What has been chosen; empty for nothing."""
+    """The chosen value; empty for none."""
 
 
 class RatersDesk:
@@ -130,8 +129,12 @@ class RatersDesk:
     def opened(self, key: str) -> str:
         """The name of the rater with this key; empty for an unknown or expired key. Raises AgonError."""
         today, hash_of_key = datetime.now(UTC).date().isoformat(), _hash(key)
-        names = [name for name, rater in raters(self.folder).items() if secrets.compare_digest(rater.key, hash_of_key)]
-        return next((name for name in names if raters(self.folder)[name].until >= today), "")
+        owners = [
+            name
+            for name, rater in raters(self.folder).items()
+            if secrets.compare_digest(rater.key, hash_of_key) and rater.until >= today
+        ]
+        return owners[0] if owners else ""
 
     def progress(self) -> list[tuple[str, str]]:
         """(name, progress) of every rater. Raises AgonError."""
@@ -195,9 +198,9 @@ class RatersDesk:
         }
 
     def sent(self, who: str, form: Mapping[str, str]) -> dict[str, Any]:
-        """Keeps what a rater has sent: `go` is save, back, or nothing, which keeps a draft.
+        """Handles a rater's form. `go` is save, back or absent; without save the entries are kept as a draft.
 
-        Returns {"to": the parameters of the page to go to}, or the page again with what is wrong. Raises AgonError.
+        Returns {"to": the parameters of the next page}, or the page again with its faults. Raises AgonError.
         """
         sheet, say = self._sheet(who), self._say(who)
         at = form.get("at", "")
@@ -257,8 +260,9 @@ class RatersDesk:
     def _drafts(self, who: str) -> dict[str, dict[str, str]]:
         """Key of a page -> the rater's unsaved entries; empty if the file cannot be read."""
         try:
-            return dict(json.loads((self.folder / "drafts" / f"{who}.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError):
+            text = (self.folder / "drafts" / f"{who}.json").read_bytes()
+            return msgspec.json.decode(text, type=dict[str, dict[str, str]])
+        except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
             return {}
 
     def _save_draft(self, who: str, page: Page, entries: Mapping[str, str] | None) -> None:

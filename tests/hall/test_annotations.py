@@ -54,6 +54,22 @@ def test_what_is_judged_in_another_view_is_asked_for_again(tmp_path):
     assert len(own.open_pages()) == 7 and len(Sheet(logs(LOGS, full=True), "ann", tmp_path, TWO).open_pages()) == 8
 
 
+def test_a_file_that_is_none_of_annotations_is_refused(tmp_path):
+    own = sheet(tmp_path)
+    own.rate(own.pages[0], answers())
+    whole = own.path.read_text()
+    for text, number in ((whole.replace("\n", "\r\n"), 8), (f"\ufeff{whole}", 8), (whole.partition("ch,")[0], 0)):
+        own.path.write_text(text, newline="")
+        assert len(annotations(own.path)) == number
+    for text in (whole.replace(",", ";"), "who,what\n1,2\n"):
+        own.path.write_text(text)
+        with pytest.raises(AgonError, match=r"ann\.csv is no file of annotations: its columns must be match,rater"):
+            own.open_pages()
+    (tmp_path / "bob.csv").mkdir()
+    with pytest.raises(AgonError, match=r"bob\.csv cannot be read"):
+        annotations(tmp_path / "bob.csv")
+
+
 def test_an_answer_given_again_replaces_the_first(tmp_path):
     own = sheet(tmp_path)
     for score in (0.1, 0.9):

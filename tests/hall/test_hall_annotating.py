@@ -341,6 +341,14 @@ def test_what_is_filled_in_is_a_draft_before_it_is_saved(tmp_path):
     assert not hall.desk._drafts("ann")
 
 
+@pytest.mark.parametrize("text", ["5", "[1]", '{"a": 5}', "[" * 100_000, "\xff"])
+def test_a_file_of_drafts_that_is_none_is_no_draft(text, tmp_path):
+    hall = Raters(tmp_path)
+    (tmp_path / "drafts").mkdir(exist_ok=True)
+    (tmp_path / "drafts" / "ann.json").write_text(text, encoding="latin-1")
+    assert "Turn 1 of 8" in hall.at().text
+
+
 def test_earlier_answers_are_shown_as_they_are_and_can_be_changed(tmp_path):
     ann = Raters(tmp_path).at().fill("0.2").press().fill("0.4").press().press("Back").press("Back")
     assert "Turn 1 of 8" in ann.text and set(ann.filled.values()) == {"0", "0.2", "yes", ""} and "Saved." in ann.text

@@ -27,7 +27,7 @@ Parts = dict[str, str]
 
 
 class Scene(NamedTuple):
-    """All that a board or a form may show."""
+    """All facts that a board or a form may show."""
 
     view: Observation
     totals: tuple[float, ...] | None = None
@@ -214,7 +214,7 @@ class FamilyPage:
     """Agents of conf/agent for this family alone; tables of other games do not offer them."""
 
     def board(self, scene: Scene) -> Parts:
-        """The board of a view. A part `own` has what the seat alone knows; the seat's form uses it."""
+        """The board of a view. A part `own` has the facts that the seat alone knows; the seat's form uses it."""
         view, say = scene.view, scene.say
         if view.rules is None:
             return {"known": f"<p>{say('There is nothing to watch.')}</p>"}
@@ -236,7 +236,7 @@ class FamilyPage:
     def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
         """Sentence of the prompt's rules -> its words for people, who have forms in the place of tools.
 
-        `aids`: what their pages show (None: all).
+        `aids`: the aids on their pages (None: all).
         """
         return {}
 
@@ -263,7 +263,7 @@ class FamilyPage:
         return space
 
     def part(self, view: Observation, name: str, say: Say) -> str:
-        """The label of a part of a form of several questions."""
+        """The label of one question of a form with several."""
         return label(name)
 
     def form(self, scene: Scene, entered: Entered) -> Sequence[Thing] | None:

@@ -21,9 +21,9 @@ def logs(folder: str, targets: bool = False, full: bool = False) -> list[Rating]
 
 
 def make_log(turns: pd.DataFrame, targets: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
-    """The log of one match from its turns; `targets`: what each seat was to get hold of, where the records do not say it.
+    """The log of one match from its turns; `targets`: the target of each seat, where the records do not have it.
 
-    Raises AgonError when the records do not say what hands the match began with.
+    Raises AgonError when the records do not have the hands at the start.
     """
     story = read(turns)
     if not story.start:
@@ -41,7 +41,7 @@ def make_log(turns: pd.DataFrame, targets: Sequence[Mapping[str, Any]] | None = 
 
 
 def dealt_targets(turns: pd.DataFrame, games: pd.DataFrame) -> list[dict[str, Any]]:
-    """What each seat of a match was to get, by the games beside its turns (agon.turns.read_games); empty where they do not say it."""
+    """The target of each seat of a match, from the games beside its turns (agon.turns.read_games); empty if they lack it."""
     first = turns.iloc[0]
     same = games.game.eq(first.game) & games.variant.eq(first.variant) & games.rules.eq(first.rules)
     targets = games.facts[same].unique()
@@ -62,7 +62,7 @@ def _turns(story: Story) -> list[list[dict[str, Any]]]:
 
 
 def _entries(call: Call, story: Story, hands: Hands) -> Iterator[dict[str, Any]]:
-    """What a call says, as one or two entries: what was thought, and what was done. `hands`: as they were known before it."""
+    """At most two entries for a call: the thoughts of the player, and its act. `hands`: those before the call."""
     who = {"player": story.players[call.seat], "phase": call.phase}
     thoughts = list(map(str, call.detail.get("thought", ())))
     if not thoughts and call.reply.strip():
@@ -88,7 +88,7 @@ def _hands_by_player(story: Story, hands: Hands) -> dict[str, Any]:
 
 
 def _split_call(call: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A call as the table reads it, and what else the player has written into it, which is told to nobody."""
+    """The parts of a call that the game reads, and all other parts, which no other player sees."""
     names = ("tool", *ARGUMENTS.get(str(call.get("tool")), ()))
     return {name: call[name] for name in call if name in names}, {n: call[n] for n in call if n not in names}
 

@@ -13,7 +13,7 @@ from agon.games.sentences import Say
 
 
 class RatingPage(FamilyPage):
-    """Of rating."""
+    """The board and the form of rating."""
 
     own_agents = ("rater", "rater_counts", "rater_random")
 
@@ -32,7 +32,7 @@ class RatingPage(FamilyPage):
         return {"asked": heading, "log": f"<h3>{say('The match')}</h3>{note}{known}{log_html}"}
 
     def form(self, scene: Scene, entered: Entered) -> Sequence[Thing]:
-        """A score, or three yes or no, and a reason, for every turn and player."""
+        """A score (or three answers of yes or no) and a reason, for every turn and player."""
         space: Ratings = scene.view.legal
         say = scene.say
         rows = [
