@@ -78,8 +78,9 @@ def causes(cells: pd.DataFrame, variants: pd.DataFrame) -> pd.DataFrame:
     """paper, literal, variant, calculation, known, lost, reconciled: how the agreeing cells of the two readings differ.
 
     literal + variant + calculation + known - lost = reconciled. `variant`: cells that agree once they are compared with
-    another variant than the one that their caption names, or the head of their column. `calculation`: that agree by another calculation. `known`:
-    that only the reconciled reading can recompute. `lost`: that agree literally alone. `variants`: `true_variants`.
+    another variant than the one that their caption names, or the head of their column. `calculation`: that agree by
+    another calculation. `known`: that only the reconciled reading can recompute. `lost`: that agree literally alone.
+    `variants`: `true_variants`.
     """
     keys = ["paper", "table", "row", "column"]
     numbers = cells[(cells.statistic != "grade") & cells.recomputed.notna()].astype({"table": str})
