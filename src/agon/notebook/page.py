@@ -111,7 +111,7 @@ LONG = re.compile(r"[^\s&;]{20,}")
 
 def _breakable(word: re.Match[str]) -> str:
     """A long word that a line may end after a sign, and not within a part."""
-    return re.sub(r"(?<=\w[/_.=@:,])(?=\w)", "<wbr>", word[0])
+    return re.sub(r"(?<=\w[/_.=@:,])(?=[^\W\d])", "<wbr>", word[0])
 
 
 def _beside(html: str, guides: Sequence[str]) -> str:

@@ -40,7 +40,7 @@ function filled(made, attributes, children) {
 }
 
 /** A text whose long words, such as paths, may go on in a new line after a sign. */
-const breakable = (words) => words.split(/(?<=\w[/_.=])(?=\w)/).flatMap((part, place) => (place ? [el("wbr"), part] : [part]));
+const breakable = (words) => words.split(/(?<=\w[/_.=])(?=[a-z_])/i).flatMap((part, place) => (place ? [el("wbr"), part] : [part]));
 
 /** The rows of a table that agon_papers.report.explore.packed has packed. */
 function unpacked(columns) {
