@@ -66,7 +66,7 @@ class Findings:
         verdicts = "; ".join(str(row.verdict) for row in rows)
         figure = Path(picture.filename).stem
         self.rows.append((self.paper, question, answer, figure, "; ".join(statements), verdicts))
-        here = f"{self.paper}_findings.html#{quote(figure)}"
+        here = f"{self.paper}_findings.html#{quote(question.replace(' ', '-'))}"
         places = {
             **{text: _led_from(here, target) for text, target in (links or {}).items()},
             "The numbers": f"../results/{data}",

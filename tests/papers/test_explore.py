@@ -538,12 +538,12 @@ def test_a_match_leads_to_all_of_its_pairing_and_back_to_the_finding(visit):
         page.wait_for_function("!location.hash.includes('match=')")
         return page.inner_text("[role=status]"), page.get_by_text("Back to the finding").get_attribute("href")
 
-    place = (
-        f"#match={column(data, 'match')[7]}&from={quote('counterfactual_findings.html#counterfactual_moved', safe='')}"
-    )
+    finding = "counterfactual_findings.html#Do-they-find-the-new-equilibrium%3F"
+    place = f"#match={column(data, 'match')[7]}&from={quote(finding, safe='')}"
     status, back = visit(REPORTS / "explore_matches.html", led, place)
     assert status == f"{rows.count(rows[7])} of {len(rows):,} matches" and rows.count(rows[7]) > 1
-    assert back == "counterfactual_findings.html#counterfactual_moved"
+    page = (REPORTS / "counterfactual_findings.html").read_text(encoding="utf-8")
+    assert back == finding and f'id="{unquote(finding).partition("#")[2]}"' in page
 
 
 @pytest.mark.parametrize("from_", ["javascript:alert(1)", "//e.org/x.html", "../x.html", "a.html#<b>", "https://e.org"])

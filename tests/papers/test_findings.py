@@ -35,7 +35,7 @@ def test_a_finding_lists_statements_verdicts_and_links(picture):
     text = below.data
     assert answer.data == "**Two do.**" and shown is picture
     assert "**Fails** (section 7): They learn." in text
-    back = "from=p_findings.html%23learning)"
+    back = "from=p_findings.html%23Do-they%253F)"
     assert f"#statement=p.tie%20%26%20tie&{back}" in text
     assert f"[All](explore_matches.html#{back}" in text and f"[One](explore_matches.html#match=2&{back}" in text
     assert "<b>" not in text and "(../results/tables/t.csv)" in text and "(n.html)" in text
