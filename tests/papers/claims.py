@@ -1,5 +1,6 @@
 """Notebooks run without Jupyter, and the statements of a paper's notebook decided."""
 
+import ast
 import io
 import re
 from collections.abc import Iterable
@@ -32,6 +33,23 @@ def executed(notebook: str, **parameters: Any) -> dict[str, Any]:
                 given = {"out": folder} | parameters
                 assert given.keys() <= names.keys(), f"the notebook has no parameter {given.keys() - names.keys()}"
                 names |= given
+    return names
+
+
+def functions_of(notebook: str, constants: Iterable[str] = (), **names: Any) -> dict[str, Any]:
+    """The functions, classes and imports of notebooks/NOTEBOOK.ipynb by name, with these constants; nothing else of it runs."""
+
+    def defines(node: ast.stmt) -> bool:
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            return ast.unparse(node).startswith(tuple(f"{name} " for name in constants))
+        return isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
+
+    names["__name__"] = notebook
+    for cell in nbformat.read(ROOT / f"notebooks/{notebook}.ipynb", as_version=4).cells:
+        if cell.cell_type == "code":
+            tree = ast.parse(cell.source)
+            tree.body = [node for node in tree.body if defines(node)]
+            exec(compile(tree, notebook, "exec"), names)
     return names
 
 
