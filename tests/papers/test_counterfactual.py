@@ -46,6 +46,15 @@ def reconciled(matches, published, variants):
     return counterfactual.cells(counterfactual.statistics(matches, "reconciled"), published, "reconciled", variants)
 
 
+@pytest.fixture(scope="module")
+def records():
+    """The file of all recorded turns."""
+    path = ROOT / "transcripts/counterfactual.parquet"
+    if not path.exists():
+        pytest.skip("no transcripts yet: make repro")
+    return str(path)
+
+
 def literal(matches, published):
     return counterfactual.cells(counterfactual.statistics(matches, "literal"), published, "literal")
 
@@ -78,8 +87,9 @@ def test_intervals_change_no_value(matches):
     pd.testing.assert_frame_equal(with_them.drop(columns=["low", "high"]), without.drop(columns=["low", "high"]))
 
 
-def test_the_three_that_differ_are_named_with_a_cause(matches, reconciled, published, variants):
-    found = counterfactual.differences(matches, reconciled, published, variants)
+def test_the_three_that_differ_are_named_with_a_cause(records):
+    paths = {"tables_path": str(FACTS / "tables.csv"), "words_path": str(FACTS / "table_25.csv")}
+    found = executed("counterfactual_tables", turns_path=records, **paths)["differences"]
     assert found[["table", "row", "column"]].values.tolist() == [
         [3, "C3.7S sc-cot", "tft"], [3, "C3.7S(T) sc-zs", "tft"], [16, "C3.7S sc-cot", "spp"],
     ]  # fmt: skip
@@ -110,12 +120,9 @@ REVIEWED = {  # by a statistician with other code: sd, detectable, matches per c
 
 
 @pytest.fixture(scope="module")
-def power():
+def power(records):
     """The names of the notebook counterfactual_power after its run on all records."""
-    path = ROOT / "transcripts/counterfactual.parquet"
-    if not path.exists():
-        pytest.skip("no transcripts yet: make repro")
-    return executed("counterfactual_power", turns_path=str(path))
+    return executed("counterfactual_power", turns_path=records)
 
 
 def test_what_the_design_detects_is_what_others_found(power):
