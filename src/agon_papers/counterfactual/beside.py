@@ -207,6 +207,14 @@ def sort_variants(variants: pd.Series) -> list[str]:
     return [name for name in VARIANTS if name in names] + sorted(set(names) - set(VARIANTS))
 
 
+def styles_of(agents: pd.Series) -> pd.Series:
+    """Agents by the paper's names of styles; scripts by their names in conf/agent, which both sides share."""
+    names = (
+        agents.astype(str).replace(current_names("agent")).str.replace(r"^(zs|cot|spp)_sc\d+$", r"sc-\1", regex=True)
+    )
+    return names.str.replace(r"^(zs|cot|spp)_.*$", r"\1", regex=True)
+
+
 def _turns(turns: Turns) -> pd.DataFrame:
     return turns if isinstance(turns, pd.DataFrame) else read(turns)
 
@@ -240,21 +248,13 @@ def _players(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
     players = pair[0][~pair[0].index.isin(others)].join(pair[1].agent.rename("opponent"), how="inner").reset_index()
     with_payoffs = games[games.options.map(len) > 0]
     players = players[_pairs(players).isin(set(_pairs(with_payoffs)))]
-    players = players.assign(asked=players.agent, agent=_styles(players.agent), opponent=_styles(players.opponent))
+    players = players.assign(asked=players.agent, agent=styles_of(players.agent), opponent=styles_of(players.opponent))
     return players.assign(model=players.model.where(players.model.notna(), players.asked))
 
 
 def _pairs(table: pd.DataFrame) -> pd.Series:
     """(game, variant) of every row."""
     return pd.Series(list(zip(table.game, table.variant, strict=True)), index=table.index, dtype=object)
-
-
-def _styles(agents: pd.Series) -> pd.Series:
-    """Agents by the paper's names of styles; scripts by their names in conf/agent, which both sides share."""
-    names = (
-        agents.astype(str).replace(current_names("agent")).str.replace(r"^(zs|cot|spp)_sc\d+$", r"sc-\1", regex=True)
-    )
-    return names.str.replace(r"^(zs|cot|spp)_.*$", r"\1", regex=True)
 
 
 def _select(matches: pd.DataFrame, what: str, choices: Sequence[str], usual: Sequence[str]) -> pd.DataFrame:
