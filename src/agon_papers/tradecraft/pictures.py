@@ -244,10 +244,7 @@ def outcome_figure(table: pd.DataFrame, axis_names: Mapping[str, str], title: st
     means.set(
         ylim=(len(order) - 0.4, -0.6), xlim=(min(0.3, lowest - 0.02), 1), xlabel="mean score of the assessor (0 to 1)"
     )
-    n_won, n_lost = (
-        " to ".join(map(str, sorted({int(sizes.min()), int(sizes.max())})))
-        for sizes in (table.n_winners, table.n_losers)
-    )
+    n_won, n_lost = _between(table.n_winners), _between(table.n_losers)
     turns = f"Mean scores in {n_won} turns of winners and {n_lost} of losers"
     games = f"Differences, 95 % intervals over {int(table.games.max())} games (*: named in the paper)"
     deltas.axvline(0, color="black", lw=0.8)
