@@ -1,4 +1,4 @@
-"""Figures of abilities: radars in small multiples, areas beside win rates, and ranges. PNG and SVG by `agon.figures.save`."""
+"""Figures of abilities: radars in small multiples, and areas beside win rates. PNG and SVG by `agon.figures.save`."""
 
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
@@ -10,10 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
-from agon.figures import COLOURS, figure, heatmap, styled
+from agon.figures import COLOURS, styled
 
 SHORT = {
     "judgement": "Judge.",
@@ -155,75 +153,6 @@ def pair_figure(
         radar(place, row[list(abilities)], title, {**VANILLA, "label": "without beliefs"}, "#999999")
         place.title.set_fontweight("bold" if name in own else "normal")
     _add_legend(fig, whole, note)
-    return fig
-
-
-@styled
-def range_figure(
-    panels: Mapping[str, tuple[pd.DataFrame, str, tuple[float, float]]], title: str, mark: str = ""
-) -> Figure:
-    """A panel of `ranges` for every title -> (table, unit, limits). `mark`: the diamond's meaning, if a table has `value`."""
-    fig = _empty_figure((12.4, 4.9), f"{title}\nThe number is somewhere in its bar; the paper does not print where")
-    for place, (name, (table, unit, limits)) in enumerate(panels.items(), start=1):
-        ranges(fig.add_subplot(1, len(panels), place), table, name, unit, limits)
-    handles: list[Any] = [Patch(fc="white", ec="black", hatch=HATCH), Patch(fc="#9ecae1", ec="black")]
-    names = ["without beliefs", "with beliefs (+PGM)"]
-    if mark:
-        handles.append(Line2D([], [], ls="", **DIAMOND))
-        names.append(mark)
-    fig.legend(handles, names, loc="outside lower left", ncols=len(names), fontsize=9)
-    return fig
-
-
-@styled
-def ranges(axes: Axes, table: pd.DataFrame, title: str, unit: str, limits: tuple[float, float]) -> None:
-    """A bar from `low` to `high` per model, hatched or, with beliefs, filled; `value`, if there, as a diamond."""
-    digits = ".1f" if limits[1] <= 100 else ".0f"
-    for row, one in enumerate(table.to_dict("records")):
-        if np.isnan(one["low"]):
-            axes.text(limits[0], row, "  no outcome fits the printed numbers", va="center", fontsize=9, color="#555555")
-            continue
-        looks: dict[str, Any] = (
-            {"color": "#9ecae1"} if one["model"].endswith("+PGM") else {"color": "white", "hatch": HATCH}
-        )
-        axes.barh(row, one["high"] - one["low"], left=one["low"], height=0.55, edgecolor="black", lw=0.7, **looks)
-        axes.text(one["high"], row, f" {one['low']:{digits}} to {one['high']:{digits}}", va="center", fontsize=9)
-        if "value" in one:
-            axes.plot(one["value"], row, **DIAMOND)
-    axes.set_yticks(range(len(table)), list(table.model))
-    axes.invert_yaxis()
-    axes.set_xlim(limits[0], limits[1] + 0.24 * (limits[1] - limits[0]))
-    axes.set_xticks([tick for tick in axes.get_xticks() if limits[0] <= tick <= limits[1]])
-    axes.set_title(title, loc="left")
-    axes.set_xlabel(unit)
-    axes.grid(axis="x", lw=0.4, color="#dddddd")
-    axes.set_axisbelow(True)
-
-
-@styled
-def gain_figure(table: pd.DataFrame, level: float) -> Figure:
-    """Gains of every model and ability, framed where the exact test of two samples with independent decisions is significant.
-
-    `table`: model, metric, gain, n (decisions or games of each sample), and p after Holm's correction over all of them: all_fisher
-    (decisions are independent), all_fisher_games (all decisions of a game are equal). `level`: significance is p below it.
-    """
-    order = {"index": "model", "columns": "metric"}
-    models, metrics = table.model.unique(), table.metric.unique()
-    gains, p, bound = (
-        table.pivot(**order, values=name).reindex(index=models, columns=metrics)
-        for name in ("gain", "all_fisher", "all_fisher_games")
-    )
-    fig, axes = figure(1, 1, (10.5, 1.6 + 0.42 * len(models)))
-    text = gains.map("{:+.1f}".format).rename_axis("model").rename_axis("ability", axis=1)
-    sizes = table.groupby("metric").n.agg(lambda n: " to ".join(map(str, sorted({n.min(), n.max()}))))
-    gains = gains.rename(columns=lambda name: f"{name.replace('_', '-')} (n {sizes[name]})")
-    most, least = (int((values < level).sum().sum()) for values in (p, bound))
-    title = (
-        f"What beliefs add (Table 4); framed, *: p < {level:g} by Fisher's exact test, after Holm's correction over all"
-    )
-    title += f"\n{most} of {p.size} if decisions are independent, {least} if all decisions of a game are alike"
-    wide = float(gains.abs().max().max())
-    heatmap(axes[0], gains, text, title, "points", outlined=p < level, limits=(-wide, wide))
     return fig
 
 

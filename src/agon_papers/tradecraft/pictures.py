@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from agon.figures import COLOURS, STYLE, figure, headline, name_rows, styled
 from agon_papers.tradecraft.counts import bars, heads, rates
@@ -205,20 +204,10 @@ def head_figure(table: pd.DataFrame, title: str, unit: str) -> Figure:
     rows = np.arange(len(table))
     start = np.zeros(len(table))
     for column, label, style in OUTCOMES:
-        counts = table[column].to_numpy()
-        axes.barh(rows, counts, left=start, height=0.62, ec="black", lw=0.7, label=label, **style)
-        for row, (offset, count) in enumerate(zip(start, counts, strict=True)):
-            if count:
-                axes.text(
-                    offset + count / 2,
-                    row,
-                    str(count),
-                    ha="center",
-                    va="center",
-                    fontsize=9,
-                    bbox={"fc": "white", "ec": "none", "pad": 1.2},
-                )
-        start = start + counts
+        bars = axes.barh(rows, table[column], left=start, height=0.62, ec="black", lw=0.7, label=label, **style)
+        counts = [str(count) if count else "" for count in table[column]]
+        axes.bar_label(bars, counts, label_type="center", fontsize=9, bbox={"fc": "white", "ec": "none", "pad": 1.2})
+        start = start + table[column].to_numpy()
     for row, text in enumerate(table.printed):
         axes.text(start[row] + 0.15, row, text, va="center", fontsize=9)
     axes.set_yticks(rows, [f"{row.one} against {row.other}" for row in table.itertuples()])
@@ -227,8 +216,7 @@ def head_figure(table: pd.DataFrame, title: str, unit: str) -> Figure:
     axes.set_xticks(range(0, int(start.max()) + 1, 2))
     axes.set_xlabel(unit)
     headline(chart, title)
-    handles: list[Any] = [Patch(ec="black", lw=0.7, **style) for _, _, style in OUTCOMES]
-    chart.legend(handles, [label for _, label, _ in OUTCOMES], loc="outside lower left", ncols=4, fontsize=9)
+    chart.legend(*axes.get_legend_handles_labels(), loc="outside lower left", ncols=4, fontsize=9)
     return chart
 
 
@@ -256,10 +244,7 @@ def outcome_figure(table: pd.DataFrame, axis_names: Mapping[str, str], title: st
     means.set(
         ylim=(len(order) - 0.4, -0.6), xlim=(min(0.3, lowest - 0.02), 1), xlabel="mean score of the assessor (0 to 1)"
     )
-    n_won, n_lost = (
-        " to ".join(map(str, sorted({int(sizes.min()), int(sizes.max())})))
-        for sizes in (table.n_winners, table.n_losers)
-    )
+    n_won, n_lost = _between(table.n_winners), _between(table.n_losers)
     turns = f"Mean scores in {n_won} turns of winners and {n_lost} of losers"
     games = f"Differences, 95 % intervals over {int(table.games.max())} games (*: named in the paper)"
     deltas.axvline(0, color="black", lw=0.8)
