@@ -526,7 +526,7 @@ def test_a_tap_on_a_round_leads_to_the_round_and_on_to_its_game(width, visit):
 
 
 @needs_pages
-def test_a_match_leads_to_all_of_its_pairing_and_back_to_the_finding(visit):
+def test_a_match_leads_to_its_pairing_and_back_to_the_finding(visit):
     data = data_of(REPORTS / "explore_matches.html")
     names = [*data["filters"]]
     rows = list(zip(*(column(data, name) for name in names), strict=True))

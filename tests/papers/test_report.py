@@ -99,7 +99,7 @@ def test_the_page_says_what_the_count_leans_on(tmp_path):
     assert words[:5] == ["payoff", "1,334", "1,335", "joint", "7"]
 
 
-def test_every_figure_has_its_headline_and_links_the_notebook_that_made_it(tmp_path):
+def test_every_figure_has_its_headline_and_links_its_notebook(tmp_path):
     given = {"one": index.Figure("n", "Most do", False), "left_over": index.Figure("", "left over", True)}
     page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "Why?"), given)
     assert (
@@ -232,7 +232,7 @@ def test_the_difference_between_the_readings_is_split_by_its_cause():
 
 
 @pytest.mark.parametrize(("turned", "said"), [(1, False), (-1, True)])
-def test_the_page_says_if_the_usual_rules_of_its_game_are_turned_round(turned, said, tmp_path):
+def test_the_page_says_if_the_rules_of_its_game_are_turned_round(turned, said, tmp_path):
     points = [[0, -turned, turned], [turned, 0, -turned], [-turned, turned, 0]]
     game = {"actions": ["rock", "paper", "scissors"], "points": points}
     page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, game=game)
