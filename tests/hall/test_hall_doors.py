@@ -145,7 +145,7 @@ def test_no_page_does_what_its_policy_forbids(locked, person):
     ada.page.get_by_label("Password").fill(PASSWORD)
     ada.page.get_by_role("button", name="Open").click()
     ada.page.get_by_text("Send each person").first.wait_for()
-    for link, wanted in (("/", "A new table"), ("/annotate", "name"), ("/transcripts", "Step 1 of")):
+    for link, wanted in (("/", "A new table"), ("/annotate", "make-raters"), ("/transcripts", "Step 1 of")):
         ada.page.goto(locked.url + link)
         ada.page.get_by_text(wanted).first.wait_for()
     ada.page.evaluate("document.body.append(document.createElement('iframe'))")
