@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 
 from agon import figures
 from agon_papers.magic import radar
@@ -39,6 +40,16 @@ def texts(made):
 
 
 @pytest.mark.parametrize("name", ["abilities", "pairs", "ranges", "gains"])
+def test_a_phone_shows_the_whole_picture_in_letters_of_twelve_pixels(name):
+    made = drawn()[name]
+    made.draw_without_rendering()
+    letters = [text for text in made.findobj(Text) if text.get_text().strip()]
+    assert made.get_figwidth() == figures.NARROW and min(text.get_fontsize() for text in letters) >= 10
+    whole = made.get_tightbbox()
+    assert whole.x0 >= 0 and whole.x1 <= figures.NARROW
+
+
+@pytest.mark.parametrize("name", ["abilities", "pairs", "ranges", "gains"])
 def test_the_same_table_gives_the_same_bytes(tmp_path, name):
     for copy in ("one", "two"):
         figures.save(drawn()[name], tmp_path / copy)
@@ -69,7 +80,7 @@ def test_a_model_ranked_otherwise_by_win_rate_is_marked():
 
 def test_a_pair_says_what_it_gains_and_what_is_not_printed():
     said = texts(drawn()["pairs"])
-    assert "win rate 62.0; with beliefs not printed" in said and "area 3,000 to 3,010 (+0%)" in said
+    assert "area 9,000\nbeliefs not printed\nwin rate 62.0" in said and "area 3,000 to 3,010\n(+0%)" in said
 
 
 def test_two_polygons_differ_without_colour():
@@ -79,15 +90,16 @@ def test_two_polygons_differ_without_colour():
 
 def test_what_nothing_bounds_is_said():
     said = texts(drawn()["ranges"])
-    assert "no outcome fits the printed numbers" in said and "25.0 to 100.0" in said
+    assert "B: no outcome fits" in said and "A+PGM: 25.0 to 100.0" in said
 
 
 def test_gains_beyond_chance_are_framed_and_counted():
     made = drawn()["gains"]
     cells = {text.get_position(): text.get_text() for text in made.axes[0].texts}
-    assert cells[1.5, 1.5] == "+20.0 *" and cells[0.5, 0.5] == "+5.0"
-    assert "2 of 4 if decisions are independent, 1 if all decisions of a game are alike" in made.axes[0].get_title(
-        loc="left"
+    assert cells[1.5, 1.5] == "+20*" and cells[0.5, 0.5] == "+5"
+    assert " ".join(made.get_suptitle().split()) == (
+        "With beliefs 2 of 4 abilities change significantly if decisions are independent, "
+        "and 1 if all decisions of a game are alike"
     )
     assert [name.get_text() for name in made.axes[0].get_xticklabels()] == [
         "judgement (n 80)",
