@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 from matplotlib.axes import Axes
 
-from agon.figures import COLOURS, styled
+from agon.figures import COLOURS, name_rows, styled
 from agon.metrics.power import detectable, needed, power
 from agon_papers.counterfactual.cells import KEYS, MODELS, VARIANTS
 
@@ -142,20 +142,16 @@ def power_panel(
     axes.plot(of_cells.detectable, range(len(names)), ls="", marker="o", ms=7, color=COLOURS[2])
     for variant, rows in of_models.groupby("variant", sort=False):
         place = len(names)
-        names.append(
-            f"one model over {rows.cells.max()} cells, {variant}\n{rows.n.max():.0f} + {rows.n.max():.0f} matches"
-        )
+        names.append(f"{variant}: {rows.cells.max()} cells\n{rows.n.max():.0f} + {rows.n.max():.0f} matches")
         axes.hlines(place, rows.detectable.min(), rows.detectable.max(), color=COLOURS[1], lw=3)
         axes.plot(rows.detectable, [place] * len(rows), ls="", marker="|", ms=12, color=COLOURS[1])
     axes.axvline(difference, color="#999999", ls="--", lw=1)
-    axes.text(difference, -0.75, f" {difference:g} points", color="#555555", fontsize=9, va="center")
     axes.set_xscale("log")
     ticks = [0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlim(0.2, 120)
     axes.minorticks_off()
-    axes.set_yticks(range(len(names)), names, fontsize=9)
-    axes.set_ylim(len(names) - 0.4, -1.1)
-    axes.set_xlabel("smallest difference that is detected (points per match)")
+    name_rows(axes, names)
+    axes.set_xlabel(f"smallest difference that is detected\n(points per match; dashed line: {difference:g})")
     axes.set_title(title, loc="left")
     axes.grid(axis="x", lw=0.4, color="#dddddd")

@@ -9,8 +9,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from agon.figures import COLOURS, NARROW, column, figure, headline, heatmap, legend, name_rows, styled
 
@@ -93,7 +91,9 @@ def ability_figure(
         place.title.set_fontweight("bold" if name in own else "normal")
     sides: Any = below.subgridspec(1, 2, wspace=0.05).subplots(sharey=True)
     ranking(sides[0], sides[1], table, own)
-    star = f"{MOVED}: another rank by area than by win rate" * any(text.get_text().endswith(MOVED) for text in sides[0].texts)
+    star = f"{MOVED}: another rank by area than by win rate" * any(
+        text.get_text().endswith(MOVED) for text in sides[0].texts
+    )
     legend(fig, above, 1, note="\n".join(filter(None, [star, note])))
     return fig
 
@@ -106,7 +106,7 @@ def ranking(areas: Axes, rates: Axes, table: pd.DataFrame, own: Collection[str] 
     """
     ranks = table[["area", "win_rate"]].rank(ascending=False)
     moved = ranks.area != ranks.win_rate
-    name_rows(areas, [f"{name} {MOVED}" if moved[name] else str(name) for name in table.index])
+    name_rows(areas, [" ".join(str(name).split()) + f" {MOVED}" * moved[name] for name in table.index])
     bars = areas.barh(range(len(table)), table.area / 1000, color="#9ecae1", edgecolor="black", lw=0.6, height=0.34)
     for row, (bar, label, name) in enumerate(zip(bars, [*areas.texts], table.index, strict=True)):
         if name in own:
@@ -167,31 +167,27 @@ def range_figure(
     fig, places = column([len(table) for table, _, _ in panels.values()])
     headline(fig, title)
     for axes, (name, (table, unit, limits)) in zip(places, panels.items(), strict=True):
-        ranges(axes, table, name, unit, limits)
-    handles: list[Any] = [Patch(fc="white", ec="black", hatch=HATCH), Patch(fc="#9ecae1", ec="black")]
-    names = ["without beliefs", "with beliefs (+PGM)"]
-    if mark:
-        handles.append(Line2D([], [], ls="", **DIAMOND))
-        names.append(mark)
-    fig.legend(handles, names, loc="outside lower center", title=note or None, alignment="left")
+        ranges(axes, table, name, unit, limits, mark)
+    where = "The number is somewhere in its bar; the paper does not print where."
+    legend(fig, places, 1, note="\n".join(filter(None, [where, note])))
     return fig
 
 
 @styled
-def ranges(axes: Axes, table: pd.DataFrame, title: str, unit: str, limits: tuple[float, float]) -> None:
-    """A bar from `low` to `high` per model, hatched or, with beliefs, filled; `value`, if there, as a diamond."""
+def ranges(axes: Axes, table: pd.DataFrame, title: str, unit: str, limits: tuple[float, float], mark: str = "") -> None:
+    """A bar from `low` to `high` per model, hatched or, with beliefs, filled; `value`, if there, as a diamond, which means `mark`."""
     digits, names = ".1f" if limits[1] <= 100 else ".0f", []
     for row, one in enumerate(table.to_dict("records")):
         if np.isnan(one["low"]):
             names.append(f"{one['model']}: no outcome fits")
             continue
         names.append(f"{one['model']}: {one['low']:{digits}} to {one['high']:{digits}}")
-        looks: dict[str, Any] = (
-            {"color": "#9ecae1"} if one["model"].endswith("+PGM") else {"color": "white", "hatch": HATCH}
-        )
+        looks: dict[str, Any] = {"color": "white", "hatch": HATCH, "label": "without beliefs"}
+        if one["model"].endswith("+PGM"):
+            looks = {"color": "#9ecae1", "label": "with beliefs (+PGM)"}
         axes.barh(row, one["high"] - one["low"], left=one["low"], height=0.34, edgecolor="black", lw=0.7, **looks)
         if "value" in one:
-            axes.plot(one["value"], row, **DIAMOND)
+            axes.plot(one["value"], row, ls="", label=mark, **DIAMOND)
     name_rows(axes, names)
     axes.set(xlim=limits, xlabel=unit)
     axes.set_title(title, loc="left")

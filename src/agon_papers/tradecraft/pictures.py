@@ -65,11 +65,11 @@ def bar_panels(facts: Facts, panel: str) -> dict[str, pd.DataFrame]:
     literal = rates(facts).rename(columns={"group": "name"})
     reconciled = bars(facts, "reconciled")
     panels = {}
-    for measure, (column, counts, unit) in MEASURES.items():
+    for measure, (rate, counts, unit) in MEASURES.items():
         rows = facts.figure_4[(facts.figure_4.panel == panel) & (facts.figure_4.measure == measure)]
         ends = reconciled[reconciled.measure == measure].pivot(index="name", columns="statistic", values="value")
         printed = rows[["name", "value"]].rename(columns={"value": "printed"})
-        counted = literal[literal.measure == column].merge(ends, on="name").assign(unit=counts)
+        counted = literal[literal.measure == rate].merge(ends, on="name").assign(unit=counts)
         panels[unit] = printed.merge(counted, on="name", how="left")
     return panels
 
