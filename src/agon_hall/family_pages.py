@@ -41,15 +41,15 @@ async def _serve(name: str, desk: Desk, request: Request) -> Response:
     """The page of the person whose key is in the address. The experimenter sees everybody's progress instead."""
     key = request.query_params.get("key", "")
     try:
-        who = desk.opened(key) if key else ""
+        who = desk.owner(key) if key else ""
         if not who:
             return _unknown(name, desk, request, key)
         if request.method == "POST":
-            context = desk.sent(who, dict(await read_form(request)))
+            context = desk.submit(who, dict(await read_form(request)))
             if "to" in context:
                 return redirect(f"/{name}?{urlencode({'key': key, **context['to']})}")
         else:
-            context = desk.shown(who, dict(request.query_params))
+            context = desk.context(who, dict(request.query_params))
     except AgonError as error:
         raise NoPage("This cannot be done", str(error), HTTPStatus.CONFLICT) from None
     status = HTTPStatus.UNPROCESSABLE_ENTITY if context.get("faults") or context.get("why_not") else HTTPStatus.OK

@@ -73,6 +73,10 @@ def test_an_own_model_looks_unlike_the_printed_ones():
     assert {"own", "as printed"} <= {text.get_text() for text in made.legends[0].get_texts()}
 
 
+def test_a_name_of_several_lines_takes_one_beside_the_bars():
+    assert "a player *" in texts(radar.ability_figure(TABLE.rename(index={"A": "a\nplayer"}), NAMES, "t"))
+
+
 def test_a_model_ranked_otherwise_by_win_rate_is_marked():
     assert "A *" in texts(drawn()["abilities"]) and "B *" in texts(drawn()["abilities"])
     assert "*" not in texts(radar.ability_figure(TABLE.assign(win_rate=[63.0, 62.0]), NAMES, "t"))

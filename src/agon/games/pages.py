@@ -6,6 +6,7 @@ agon_hall draws. A family without one has the default board and form.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
@@ -207,16 +208,16 @@ class Desk(Protocol):
     template: Path
     """The page's Jinja template; it extends the hall's base.html."""
 
-    def opened(self, key: str) -> str:
+    def owner(self, key: str) -> str:
         """The owner of a link; empty where there is none."""
 
     def progress(self) -> Sequence[tuple[str, str]]:
         """(person, progress) of everybody with a link, for the experimenter."""
 
-    def shown(self, who: str, asked: Mapping[str, str]) -> Mapping[str, Any]:
-        """The template's variables. `asked`: the query of the address."""
+    def context(self, who: str, query: Mapping[str, str]) -> Mapping[str, Any]:
+        """The template's variables. `query`: that of the address."""
 
-    def sent(self, who: str, form: Mapping[str, str]) -> Mapping[str, Any]:
+    def submit(self, who: str, form: Mapping[str, str]) -> Mapping[str, Any]:
         """Handles a form. Returns {"to": the next address's query}, or the template's variables."""
 
 
@@ -232,6 +233,12 @@ class FamilyPage:
     """Parts of the board that are needed for an answer. They stand above the form, all others beside or below it."""
     own_agents: ClassVar[Collection[str]] = ()
     """Agents of conf/agent for this family alone; tables of other games do not offer them."""
+
+    def __init_subclass__(cls) -> None:
+        """A page may still define `confirmation` under its old name `told`, with a deprecation warning."""
+        if (old := vars(cls).get("told")) and "confirmation" not in vars(cls):
+            warnings.warn(f"{cls.__qualname__}.told is called confirmation now", DeprecationWarning, stacklevel=2)
+            cls.confirmation = old  # type: ignore[method-assign]
 
     def board(self, scene: Scene) -> Parts:
         """The board of a view. A part `own` has what the seat alone knows; the seat's form uses it."""
@@ -268,7 +275,7 @@ class FamilyPage:
         """The question to a seat, as HTML; empty: that of its prompt."""
         return ""
 
-    def told(self, view: Observation, action: Any, say: Say) -> str:
+    def confirmation(self, view: Observation, action: Any, say: Say) -> str:
         """The player's own action in words, to confirm that it was sent."""
         return label(view.legal.format(action), 200)
 

@@ -106,7 +106,7 @@ def ranking(areas: Axes, rates: Axes, table: pd.DataFrame, own: Collection[str] 
     """
     ranks = table[["area", "win_rate"]].rank(ascending=False)
     moved = ranks.area != ranks.win_rate
-    name_rows(areas, [" ".join(str(name).split()) + f" {MOVED}" * moved[name] for name in table.index])
+    name_rows(areas, [" ".join([*str(name).split(), *([MOVED] if moved[name] else [])]) for name in table.index])
     bars = areas.barh(range(len(table)), table.area / 1000, color="#9ecae1", edgecolor="black", lw=0.6, height=0.34)
     for row, (bar, label, name) in enumerate(zip(bars, [*areas.texts], table.index, strict=True)):
         if name in own:

@@ -122,7 +122,7 @@ class RatersDesk:
         self.folder = folder
         self._sheets: dict[tuple[str, str], Sheet] = {}
 
-    def opened(self, key: str) -> str:
+    def owner(self, key: str) -> str:
         """The name of the rater with this key; empty for an unknown or expired key. Raises AgonError."""
         today, hash_of_key = datetime.now(UTC).date().isoformat(), _hash(key)
         names = [name for name, rater in raters(self.folder).items() if secrets.compare_digest(rater.key, hash_of_key)]
@@ -146,7 +146,7 @@ class RatersDesk:
             self._sheets[who, rater.logs] = Sheet(shuffled(logs(rater.logs)), who, self.folder, rater.dimensions)
         return self._sheets[who, rater.logs]
 
-    def shown(self, who: str, query: Mapping[str, str]) -> dict[str, Any]:
+    def context(self, who: str, query: Mapping[str, str]) -> dict[str, Any]:
         """The turn that a rater asks for (`turn`, from 1), or the first open turn. No turn after the first open one is
         shown. If none is open, it is the end page.
 
@@ -189,7 +189,7 @@ class RatersDesk:
             "longest": LONGEST,
         }
 
-    def sent(self, who: str, form: Mapping[str, str]) -> dict[str, Any]:
+    def submit(self, who: str, form: Mapping[str, str]) -> dict[str, Any]:
         """Keeps what a rater has sent: `go` is save, back, or nothing, which keeps a draft.
 
         Returns {"to": the parameters of the page to go to}, or the page again with what is wrong. Raises AgonError.
@@ -226,13 +226,13 @@ class RatersDesk:
         except AgonError as error:
             fault = str(error)
         if missing or fault:
-            fields = self.shown(who, {"turn": str(place + 1)}) | self._page(sheet, page, entries, say)
+            fields = self.context(who, {"turn": str(place + 1)}) | self._page(sheet, page, entries, say)
             return fields | {"faults": missing, "why_not": fault}
         if form.get("go") != "save":
             return (
                 {"to": {"turn": str(max(place, 1))}}
                 if form.get("go") == "back"
-                else self.shown(who, {"turn": str(place + 1)})
+                else self.context(who, {"turn": str(place + 1)})
             )
         return {"to": {"turn": str(_first(sheet) + 1)}}
 
