@@ -61,7 +61,7 @@ def figure(rows: int, columns: int, size: tuple[float, float], share: bool = Fal
 
 
 @styled
-def column(rows: Sequence[int]) -> tuple[Figure, list[Axes]]:
+def column(rows: Sequence[float]) -> tuple[Figure, list[Axes]]:
     """An empty figure for a phone: panels below each other, each tall enough for its number of rows."""
     heights = [1.1 + 0.55 * number for number in rows]
     fig = Figure(figsize=(NARROW, 1.2 + sum(heights)), layout="constrained")
