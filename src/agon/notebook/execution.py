@@ -67,7 +67,7 @@ def parameters(name: str, overrides: Sequence[str] = (), run: str = "") -> dict[
         if key in overridden and not _is_of_same_kind(overridden[key], default):
             raise AgonError(f"{key}={overridden[key]!r} does not fit notebook {name}: it must be such as {default!r}")
     for key in _names_of_files(source):
-        if (value := settings.get(key)) and not (path := input_path(value)).exists():
+        if isinstance(value := settings.get(key), str) and value and not (path := input_path(value)).exists():
             raise AgonError(f"notebook {name}, {key}: {explain_absence(path)}")
     return settings
 
