@@ -68,7 +68,7 @@ def test_a_dot_in_a_name_is_no_ending(tmp_path):
 
 def test_an_outlined_cell_is_marked():
     made = drawn()
-    assert [cell_text(made, 0, column).get_text() for column in (0, 1)] == ["96.0", "35.0 *"]
+    assert [cell_text(made, 0, column).get_text() for column in (0, 1)] == ["96.0", "35.0*"]
     [frame] = made.axes[0].patches
     assert (frame.get_xy(), frame.get_fill()) == ((1, 0), False)
 

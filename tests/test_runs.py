@@ -148,6 +148,7 @@ def test_a_run_that_fails_leaves_its_failed_copy_alone(project):
         ("seed=abc --run=b", "seed='abc' does not fit notebook scripted: it must be such as 1"),
         ("simulated=1.5 --run=b", "simulated=1.5 does not fit notebook scripted"),
         ("turns_path=5 --run=b", "turns_path=5 does not fit notebook scripted"),
+        ("turns_path=none/a.csv --run=b", "notebook scripted, turns_path: none/a.csv is not there"),
         ("--run=../b", "cannot name a folder"),
         ("--run=.b", "cannot name a folder"),
         ("--run=b/c", "cannot name a folder"),

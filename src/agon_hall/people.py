@@ -358,7 +358,9 @@ class People(ABC):
         answers[0] = answers[0]._replace(attempts=1 + question.refusals, seconds=seconds)
         write_or_refuse(self.store.keep, self.id, seat, answers)
         del self.questions[seat]
-        self.last_answers[seat] = "; ".join(page_of(self.game).told(view, action, self.terms.say) for action in actions)
+        self.last_answers[seat] = "; ".join(
+            page_of(self.game).confirmation(view, action, self.terms.say) for action in actions
+        )
         self.readers.add(seat)
         self.answered[seat] = time()
         self.missed_rounds.pop(seat, None)

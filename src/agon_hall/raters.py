@@ -126,7 +126,7 @@ class RatersDesk:
         self.folder = folder
         self._sheets: dict[tuple[str, str], Sheet] = {}
 
-    def opened(self, key: str) -> str:
+    def owner(self, key: str) -> str:
         """The name of the rater with this key; empty for an unknown or expired key. Raises AgonError."""
         today, hash_of_key = datetime.now(UTC).date().isoformat(), _hash(key)
         owners = [
@@ -154,7 +154,7 @@ class RatersDesk:
             self._sheets[who, rater.logs] = Sheet(shuffled(logs(rater.logs)), who, self.folder, rater.dimensions)
         return self._sheets[who, rater.logs]
 
-    def shown(self, who: str, query: Mapping[str, str]) -> dict[str, Any]:
+    def context(self, who: str, query: Mapping[str, str]) -> dict[str, Any]:
         """The turn that a rater asks for (`turn`, from 1), or the first open turn. No turn after the first open one is
         shown. If none is open, it is the end page.
 
@@ -197,7 +197,7 @@ class RatersDesk:
             "longest": LONGEST,
         }
 
-    def sent(self, who: str, form: Mapping[str, str]) -> dict[str, Any]:
+    def submit(self, who: str, form: Mapping[str, str]) -> dict[str, Any]:
         """Handles a rater's form. `go` is save, back or absent; without save the entries are kept as a draft.
 
         Returns {"to": the parameters of the next page}, or the page again with its faults. Raises AgonError.
@@ -234,13 +234,13 @@ class RatersDesk:
         except AgonError as error:
             fault = str(error)
         if missing or fault:
-            fields = self.shown(who, {"turn": str(place + 1)}) | self._page(sheet, page, entries, say)
+            fields = self.context(who, {"turn": str(place + 1)}) | self._page(sheet, page, entries, say)
             return fields | {"faults": missing, "why_not": fault}
         if form.get("go") != "save":
             return (
                 {"to": {"turn": str(max(place, 1))}}
                 if form.get("go") == "back"
-                else self.shown(who, {"turn": str(place + 1)})
+                else self.context(who, {"turn": str(place + 1)})
             )
         return {"to": {"turn": str(_first(sheet) + 1)}}
 
@@ -346,15 +346,15 @@ async def annotate(request: Request) -> Response:
     desk: RatersDesk = request.app.state.raters
     key = request.query_params.get("key", "")
     try:
-        who = desk.opened(key) if key else ""
+        who = desk.owner(key) if key else ""
         if not who:
             return _without_rater(request, desk, key)
         if request.method == "POST":
-            context = desk.sent(who, dict(await read_form(request)))
+            context = desk.submit(who, dict(await read_form(request)))
             if "to" in context:
                 return redirect(f"/annotate?{urlencode({'key': key, **context['to']})}")
         else:
-            context = desk.shown(who, dict(request.query_params))
+            context = desk.context(who, dict(request.query_params))
     except AgonError as error:
         raise NoPage("This cannot be done", str(error), HTTPStatus.CONFLICT) from None
     status = HTTPStatus.UNPROCESSABLE_ENTITY if context.get("faults") or context.get("why_not") else HTTPStatus.OK

@@ -201,7 +201,7 @@ def test_the_command_says_each_link_once_and_refuses_in_a_line(tmp_path, capsys)
     said = capsys.readouterr().out.split()
     assert said[::2] == ["ann", "bob"] and said[1].startswith("https://hall.example.org/annotate?key=")
     desk = raters.RatersDesk(tmp_path)
-    assert [desk.opened(link.partition("=")[2]) for link in said[1::2]] == ["ann", "bob"]
+    assert [desk.owner(link.partition("=")[2]) for link in said[1::2]] == ["ann", "bob"]
     for more, why in (
         ([], "ann has a link already"),
         (["--days=0"], "days"),
@@ -213,7 +213,7 @@ def test_the_command_says_each_link_once_and_refuses_in_a_line(tmp_path, capsys)
         assert (
             main(["make-raters", *other, *more]) and why in (told := capsys.readouterr().err) and told.count("\n") == 1
         )
-    assert main(["make-raters", *words, "--force"]) == 0 and not desk.opened(said[1].partition("=")[2])
+    assert main(["make-raters", *words, "--force"]) == 0 and not desk.owner(said[1].partition("=")[2])
     assert main(["make-raters", "--names=,", f"--folder={tmp_path}"]) == 1
 
 

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 from claims import executed
+from matplotlib.text import Text
 
 from agon import figures
 from agon_papers.magic import radar
@@ -29,6 +30,16 @@ def texts(made):
 
 
 @pytest.mark.parametrize("name", ["abilities", "pairs"])
+def test_a_phone_shows_the_whole_picture_in_letters_of_twelve_pixels(name):
+    made = drawn()[name]
+    made.draw_without_rendering()
+    letters = [text for text in made.findobj(Text) if text.get_text().strip()]
+    assert made.get_figwidth() == figures.NARROW and min(text.get_fontsize() for text in letters) >= 10
+    whole = made.get_tightbbox()
+    assert whole.x0 >= 0 and whole.x1 <= figures.NARROW
+
+
+@pytest.mark.parametrize("name", ["abilities", "pairs"])
 def test_the_same_table_gives_the_same_bytes(tmp_path, name):
     for copy in ("one", "two"):
         figures.save(drawn()[name], tmp_path / copy)
@@ -52,6 +63,10 @@ def test_an_own_model_looks_unlike_the_printed_ones():
     assert {"own", "as printed"} <= {text.get_text() for text in made.legends[0].get_texts()}
 
 
+def test_a_name_of_several_lines_takes_one_beside_the_bars():
+    assert "a player *" in texts(radar.ability_figure(TABLE.rename(index={"A": "a\nplayer"}), NAMES, "t"))
+
+
 def test_a_model_ranked_otherwise_by_win_rate_is_marked():
     assert "A *" in texts(drawn()["abilities"]) and "B *" in texts(drawn()["abilities"])
     assert "*" not in texts(radar.ability_figure(TABLE.assign(win_rate=[63.0, 62.0]), NAMES, "t"))
@@ -59,7 +74,7 @@ def test_a_model_ranked_otherwise_by_win_rate_is_marked():
 
 def test_a_pair_says_what_it_gains_and_what_is_not_printed():
     said = texts(drawn()["pairs"])
-    assert "win rate 62.0; with beliefs not printed" in said and "area 3,000 to 3,010 (+0%)" in said
+    assert "area 9,000\nbeliefs not printed\nwin rate 62.0" in said and "area 3,000 to 3,010\n(+0%)" in said
 
 
 def test_two_polygons_differ_without_colour():
@@ -71,9 +86,10 @@ def test_gains_beyond_chance_are_framed_and_counted():
     names = executed("magic_tables")
     cells = [text.get_text() for text in names["axes"].texts]
     starred = names["pairs"].all_fisher < 0.05
-    assert [cell.endswith(" *") for cell in cells] == starred.tolist() and any(starred)
+    assert [cell.endswith("*") for cell in cells] == starred.tolist() and any(starred)
     alike = (names["pairs"].all_fisher_games < 0.05).sum()
     counts = (
-        f"{sum(starred)} of {len(cells)} if decisions are independent, {alike} if all decisions of a game are alike"
+        f"With beliefs {sum(starred)} of {len(cells)} abilities change significantly if decisions are independent, "
+        f"and {alike} if all decisions of a game are alike"
     )
-    assert counts in names["axes"].get_title(loc="left")
+    assert " ".join(names["chart"].get_suptitle().split()) == counts

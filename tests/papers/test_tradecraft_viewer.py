@@ -195,7 +195,7 @@ def test_the_same_pictures_are_the_same_bytes(game, tmp_path: Path):
     turns = played(game)
     turns = turns[turns["round"] <= 4]
     for name in ("one", "other"):
-        figures.save(timeline(turns), tmp_path / name)
+        figures.save(timeline(turns, "A match"), tmp_path / name)
     for kind in ("png", "svg"):
         assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"other.{kind}").read_bytes()
 
@@ -221,5 +221,7 @@ def test_the_timeline_names_offers_and_winners():
         return anything(view, dice) if view.phase == "decide" else scripted(view, dice)
 
     fields = {"hands": [{"oak_log": 1, "stick": 2}, {"cobblestone": 1}], "targets": [{"oak_planks": 4}, {"bucket": 1}]}
-    said = texts(timeline(played(tradecraft(**fields), script)))
-    assert {"P1 to P2", "2 stick", "for", "1 cobblestone", "wins"} <= set(said)
+    made = timeline(played(tradecraft(**fields), script), "A match")
+    assert {"P1 to P2", "2 stick", "for", "1 cobblestone", "wins"} <= set(texts(made))
+    title = " ".join(made.get_suptitle().split())
+    assert title == "A match: Player 1 has its target after turn 1 (proposals: 1, trades: 1)"

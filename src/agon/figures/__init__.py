@@ -61,7 +61,7 @@ def figure(rows: int, columns: int, size: tuple[float, float], share: bool = Fal
 
 
 @styled
-def column(rows: Sequence[int]) -> tuple[Figure, list[Axes]]:
+def column(rows: Sequence[float]) -> tuple[Figure, list[Axes]]:
     """An empty figure for a phone: panels below each other, each tall enough for its number of rows."""
     heights = [1.1 + 0.55 * number for number in rows]
     fig = Figure(figsize=(NARROW, 1.2 + sum(heights)), layout="constrained")
@@ -71,9 +71,14 @@ def column(rows: Sequence[int]) -> tuple[Figure, list[Axes]]:
 @styled
 def headline(fig: Figure, title: str) -> None:
     """Writes the title of a figure, bold, in lines that fit its width."""
-    letters = int(fig.get_figwidth() * 72 / 7)
-    lines = fill(title.replace(" %", "\N{NO-BREAK SPACE}%"), letters)
+    unbroken = re.sub(r" (?=%)|(?<=Figure) (?=\d)|(?<=Table) (?=\d)", "\N{NO-BREAK SPACE}", title)
+    lines = _fitted(fig, unbroken, 7)
     fig.suptitle(lines, x=0.02, ha="left", fontsize=11, fontweight="bold", gid="headline")
+
+
+def _fitted(fig: Figure, text: str, letter: float) -> str:
+    """A text in lines that fit a figure's width. `letter`: points that a letter takes."""
+    return "\n".join(fill(line, int(fig.get_figwidth() * 72 / letter)) for line in text.split("\n"))
 
 
 @styled
@@ -142,7 +147,7 @@ def heatmap(
     if low < 0 < high:  # signed: the same on both sides of nought
         low, high = -max(-low, high), max(-low, high)
     frames = pd.DataFrame(False, index=values.index, columns=values.columns) if outlined is None else outlined
-    words = text.astype(str).mask(frames, text.astype(str) + " *")
+    words = text.astype(str).mask(frames, text.astype(str) + "*")
     seaborn.heatmap(
         values.astype(float),
         vmin=low,
@@ -150,22 +155,22 @@ def heatmap(
         cmap="PuOr" if low == -high else "cividis",
         annot=words if values.size <= BOXES else None,
         fmt="",
-        annot_kws={"size": 9, "in_layout": False},
-        cbar_kws={"label": unit, "fraction": 0.025, "pad": 0.02},
+        annot_kws={"size": STYLE["font.size"], "in_layout": False},
+        cbar_kws={"label": unit, "location": "bottom", "fraction": 0.05, "pad": 0.03},
         xticklabels=False,
         yticklabels=False,
         ax=axes,
     )
     for row, column in np.argwhere(values.isna().to_numpy() & (values.size <= BOXES)):  # where seaborn writes nothing
-        axes.text(column + 0.5, row + 0.5, words.iat[row, column], size=9, ha="center", va="center")
+        axes.text(column + 0.5, row + 0.5, words.iat[row, column], ha="center", va="center")
     for row, column in np.argwhere(frames.to_numpy()):
         axes.add_patch(mpl.patches.Rectangle((column, row), 1, 1, fill=False, ec="#d62728", lw=2, clip_on=False))
     names = [str(name) for name in values.columns]
     leaning: dict[str, Any] = (
-        {"rotation": 40, "ha": "left", "rotation_mode": "anchor"} if max(map(len, names)) > 12 else {}
+        {"rotation": 60, "ha": "left", "rotation_mode": "anchor"} if max(map(len, names)) > 12 else {}
     )
-    axes.set_xticks(np.arange(values.shape[1]) + 0.5, names, fontsize=9, **leaning)
-    axes.set_yticks(np.arange(values.shape[0]) + 0.5, values.index, fontsize=9)
+    axes.set_xticks(np.arange(values.shape[1]) + 0.5, names, **leaning)
+    axes.set_yticks(np.arange(values.shape[0]) + 0.5, values.index)
     axes.tick_params(length=0)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
@@ -281,13 +286,16 @@ def dots(
 
 
 @styled
-def spans(axes: Axes, table: pd.DataFrame, y: str, title: str, unit: str) -> None:
-    """A row per value of `y`, its name above it: a mark with its interval (value, low, high) on a grey span (lowest, highest)."""
+def spans(axes: Axes, table: pd.DataFrame, y: str, title: str, unit: str, labels: tuple[str, str]) -> None:
+    """A row per value of `y`, its name above it: a mark with its interval (value, low, high) on a grey span (lowest, highest).
+
+    `labels`: what a span is, and what a mark is, for the legend.
+    """
     rows = list(dict.fromkeys(table[y]))
     at = np.array([rows.index(row) for row in table[y]])
-    axes.hlines(at, table.lowest, table.highest, color="#bbbbbb", lw=5, label="the paper's models, lowest to highest")
+    axes.hlines(at, table.lowest, table.highest, color="#bbbbbb", lw=5, label=labels[0])
     axes.hlines(at, table.low, table.high, color=COLOURS[0], lw=1.2)
-    axes.plot(table.value, at, ls="", marker=MARKERS[3], color=COLOURS[0], ms=4, label="played here")
+    axes.plot(table.value, at, ls="", marker=MARKERS[3], color=COLOURS[0], ms=4, label=labels[1])
     name_rows(axes, [str(row).replace("\n", " ") for row in rows], above=0.14)
     axes.set_title(title, loc="left")
     axes.set_xlabel(unit)
@@ -365,8 +373,22 @@ def distributions(axes: Axes, table: pd.DataFrame, by: str, title: str, unit: st
 
 
 @styled
-def legend(fig: Figure, axes: Axes, columns: int = 4, spelled: Mapping[str, str] | None = None) -> None:
-    """One legend below all axes, from the labels of one of them. `spelled`: label -> its long form."""
-    handles, short = axes.get_legend_handles_labels()
-    labels = [(spelled or {}).get(label, label) for label in short]
-    fig.legend(handles, labels, loc="outside lower center", ncols=columns)
+def legend(
+    fig: Figure, axes: Axes | Sequence[Axes], columns: int = 4, spelled: Mapping[str, str] | None = None, note: str = ""
+) -> None:
+    """One legend below all axes, from the labels of one or more of them, each once.
+
+    `spelled`: label -> its long form. `note`: lines above the legend.
+    """
+    handles: dict[str, Any] = {}
+    for one in [axes] if isinstance(axes, Axes) else axes:
+        for handle, label in zip(*one.get_legend_handles_labels(), strict=True):
+            handles.setdefault((spelled or {}).get(label, label), handle)
+    fig.legend(
+        [*handles.values()],
+        [*handles],
+        loc="outside lower center",
+        ncols=columns,
+        title=_fitted(fig, note, 5.8) or None,
+        alignment="left",
+    )

@@ -6,6 +6,7 @@ agon_hall draws. A family without one has the default board and form.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -213,6 +214,12 @@ class FamilyPage:
     own_agents: ClassVar[Collection[str]] = ()
     """Agents of conf/agent for this family alone; tables of other games do not offer them."""
 
+    def __init_subclass__(cls) -> None:
+        """A page may still define `confirmation` under its old name `told`, with a deprecation warning."""
+        if (old := vars(cls).get("told")) and "confirmation" not in vars(cls):
+            warnings.warn(f"{cls.__qualname__}.told is called confirmation now", DeprecationWarning, stacklevel=2)
+            cls.confirmation = old  # type: ignore[method-assign]
+
     def board(self, scene: Scene) -> Parts:
         """The board of a view. A part `own` has the facts that the seat alone knows; the seat's form uses it."""
         view, say = scene.view, scene.say
@@ -248,7 +255,7 @@ class FamilyPage:
         """The question to a seat, as HTML; empty: that of its prompt."""
         return ""
 
-    def told(self, view: Observation, action: Any, say: Say) -> str:
+    def confirmation(self, view: Observation, action: Any, say: Say) -> str:
         """The player's own action in words, to confirm that it was sent."""
         return label(view.legal.format(action), 200)
 

@@ -25,11 +25,14 @@ from agon.conf import names, settings_of, suggest
 from agon.errors import AgonError
 from agon.notebook.page import page, settle, title
 from agon.paths import ROOT, SHIPPED, display_path, input_files, input_path, input_places
+from agon.turns.files import explain_absence
 
 RUNS = "runs"
 """The folder of runs, each in a folder of its name."""
 LINK = re.compile(r'<a\b([^>]*?)href="(?!#|//|[a-z][\w+.-]*:)([^"#?]+)([^"]*)"([^>]*)>(.*?)</a>', re.DOTALL)
 """A link to a file, in five parts: the file's address is the second, the text the last."""
+SHOW = re.compile(r"^show_caveats\(([\w, ]*)\)$", re.MULTILINE)
+"""The line of a notebook that names its files."""
 PARTS = ("figures", "replication", "tables")
 """The folders of a notebook's results."""
 
@@ -38,8 +41,8 @@ def parameters(name: str, overrides: Sequence[str] = (), run: str = "") -> dict[
     """The parameters of notebooks/`name`.ipynb: conf/notebook/`name`.yaml, if there is one, and `overrides` (name=value).
 
     The parameter `out`, where the notebook has one, is results/notebooks/`name` unless the file sets it. In a `run`, `out` and
-    every other path below it lie in the run's folder. Raises AgonError for an unknown notebook or parameter, for a name that
-    no run can have, and for `out` among the overrides.
+    every other path below it lie in the run's folder. Raises AgonError for an unknown notebook or parameter, for a file that
+    is not there, for a name that no run can have, and for `out` among the overrides.
     """
     source = input_path(f"notebooks/{name}.ipynb")
     notebooks = sorted(path.stem for path in input_files("notebooks", "*.ipynb"))
@@ -63,6 +66,9 @@ def parameters(name: str, overrides: Sequence[str] = (), run: str = "") -> dict[
     for key, default in (_default_values(source) | defaults).items():
         if key in overridden and not _is_of_same_kind(overridden[key], default):
             raise AgonError(f"{key}={overridden[key]!r} does not fit notebook {name}: it must be such as {default!r}")
+    for key in _names_of_files(source):
+        if isinstance(value := settings.get(key), str) and value and not (path := input_path(value)).exists():
+            raise AgonError(f"notebook {name}, {key}: {explain_absence(path)}")
     return settings
 
 
@@ -103,12 +109,23 @@ def _move_below(defaults: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     }
 
 
-def _declared_parameters(source: Path) -> dict[str, ast.expr]:
-    """The parameters of a notebook (variables of the cell with the tag `parameters`) and their defaults, as code. Raises AgonError."""
+def _read(source: Path) -> Any:
+    """A notebook. Raises AgonError for a file that is none."""
     try:
-        notebook = nbformat.read(source, as_version=4)
+        return nbformat.read(source, as_version=4)
     except (nbformat.ValidationError, nbformat.reader.NotJSONError) as error:
         raise AgonError(f"notebooks/{source.name} is no notebook: {_line(error)}") from None
+
+
+def _names_of_files(source: Path) -> list[str]:
+    """The variables of a notebook that name files: those that it gives to `show_caveats`, in a line of its own."""
+    code = "\n".join(cell.source for cell in _read(source).cells if cell.cell_type == "code")
+    return [name for names in SHOW.findall(code) for name in re.findall(r"\w+", names)]
+
+
+def _declared_parameters(source: Path) -> dict[str, ast.expr]:
+    """The parameters of a notebook (variables of the cell with the tag `parameters`) and their defaults, as code. Raises AgonError."""
+    notebook = _read(source)
     cell = next((cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", ())), None)
     try:
         statements = ast.parse(cell.source).body if cell else []

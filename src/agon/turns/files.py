@@ -217,13 +217,14 @@ def column_names(path: str | Path) -> list[str]:
 
 
 def explain_absence(path: Path) -> str:
-    """The message for a missing table of turns: what to do, and the nearest name in its folder."""
-    others = [other.stem for other in path.parent.glob("*.parquet") if not other.name.endswith(GAMES_SUFFIX)]
-    near = "".join(f"did you mean {name}.parquet? " for name in difflib.get_close_matches(path.stem, others, 1, 0.85))
-    return (
-        f"{display_path(path)} is not there: {near}`dvc repro` makes those of dvc.yaml, "
-        "`python -m agon play experiment=NAME` any other"
-    )
+    """The message for a missing file or folder, such as a table of turns: what to do, and the nearest name beside it."""
+    others = [other.stem for other in path.parent.glob(f"*{path.suffix}") if not other.name.endswith(GAMES_SUFFIX)]
+    close = difflib.get_close_matches(path.stem, others, 1, 0.85)
+    near = "".join(f"did you mean {name}{path.suffix}? " for name in close)
+    other_source = "`dvc pull data.dvc` fetches data/"
+    if path.suffix == ".parquet":
+        other_source = "`python -m agon play experiment=NAME` any other"
+    return f"{display_path(path)} is not there: {near}`dvc repro` makes those of dvc.yaml, {other_source}"
 
 
 def is_turns(path: Path) -> bool:

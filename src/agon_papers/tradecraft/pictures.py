@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from agon.figures import COLOURS, STYLE, figure, headline, name_rows, styled
+from agon.figures import COLOURS, STYLE, column, figure, headline, legend, name_rows, styled
 from agon_papers.tradecraft.counts import bars, heads, rates
 from agon_papers.tradecraft.facts import PERSONAS, Facts, group_of
 from agon_papers.tradecraft.scores import PLAYER, radars
@@ -65,11 +65,11 @@ def bar_panels(facts: Facts, panel: str) -> dict[str, pd.DataFrame]:
     literal = rates(facts).rename(columns={"group": "name"})
     reconciled = bars(facts, "reconciled")
     panels = {}
-    for measure, (column, counts, unit) in MEASURES.items():
+    for measure, (rate, counts, unit) in MEASURES.items():
         rows = facts.figure_4[(facts.figure_4.panel == panel) & (facts.figure_4.measure == measure)]
         ends = reconciled[reconciled.measure == measure].pivot(index="name", columns="statistic", values="value")
         printed = rows[["name", "value"]].rename(columns={"value": "printed"})
-        counted = literal[literal.measure == column].merge(ends, on="name").assign(unit=counts)
+        counted = literal[literal.measure == rate].merge(ends, on="name").assign(unit=counts)
         panels[unit] = printed.merge(counted, on="name", how="left")
     return panels
 
@@ -159,64 +159,54 @@ def bar_figure(
     `panels`: unit -> table: name, n, unit (of n), games, printed, value, low, high (as defined), least, most (as counted).
     A player may lack the printed value, or all others. `source`: where the others come from.
     """
-    chart, places = figure(1, len(panels), (max(12.4, 3.1 * max(map(len, panels.values()))), 4.9))
+    chart, places = column([2 * len(table) for table in panels.values()])
     headline(chart, title)
     for axes, (unit, table) in zip(places, panels.items(), strict=True):
         _bars(axes, table, source)
-        axes.set_xticks(range(len(table)), [_bar_label(row) for row in table.itertuples(index=False)], fontsize=9)
-        axes.set_ylabel(unit)
-        axes.set_ylim(0, 1.12 * max(table[name].max() for name in ("printed", "high", "most")))
-        axes.grid(axis="y", lw=0.4, color="#dddddd")
+        name_rows(axes, [_bar_label(row) for row in table.itertuples(index=False)], above=0.34)
+        axes.set(xlabel=unit, xlim=(0, 1.16 * max(table[name].max() for name in ("printed", "high", "most"))))
+        axes.grid(axis="x", lw=0.4, color="#dddddd")
         axes.set_axisbelow(True)
-    handles, labels = places[0].get_legend_handles_labels()
-    title_of_legend: dict[str, Any] = {"title": "\n".join(notes), "alignment": "left"}
-    chart.legend(handles, labels, loc="outside lower left", ncols=3, fontsize=9, **title_of_legend)
+    legend(chart, places[0], 1, note="\n".join(notes))
     return chart
 
 
 def _bar_label(row: Any) -> str:
-    sizes = f"{row.n:.0f} {row.unit}\n{row.games:.0f} games" if pd.notna(row.value) else "printed only"
-    name = "\n".join(wrap(row.name.replace("_", " "), 12))
-    return f"{name}\n{sizes}"
+    sizes = f"{row.n:.0f} {row.unit}, {row.games:.0f} games" if pd.notna(row.value) else "printed only"
+    return f"{row.name.replace('_', ' ')} ({sizes})"
 
 
 def _bars(axes: Axes, table: pd.DataFrame, source: str) -> None:
     """Three bars for each row, with the interval of the second and the bounds of the third."""
     at = np.arange(len(table))
-    edge: dict[str, Any] = {"width": 0.25, "ec": "black", "lw": 0.7}
-    axes.bar(at - 0.27, table.printed, color="#cfcfcf", label="printed", **edge)
+    edge: dict[str, Any] = {"height": 0.19, "ec": "black", "lw": 0.7}
+    axes.barh(at - 0.2, table.printed, color="#cfcfcf", label="printed", **edge)
     for place, value in table.printed.reset_index(drop=True).dropna().items():
-        axes.text(float(str(place)) - 0.27, value, f"{value:.2f}", ha="center", va="bottom", fontsize=9)
-    axes.bar(
-        at, table.value, color=COLOURS[1], label=f"{source} as Table 1 defines it (95 % interval over games)", **edge
-    )
-    axes.vlines(at, table.low, table.high, color="black", lw=1.4)
+        axes.text(value, float(str(place)) - 0.2, f" {value:.2f}", va="center")
+    axes.barh(at, table.value, color=COLOURS[1], label=f"{source} as Table 1 defines it (95 % interval)", **edge)
+    axes.hlines(at, table.low, table.high, color="black", lw=1.4)
     middle, half = (table.least + table.most) / 2, (table.most - table.least) / 2
-    label = "as the authors seem to have counted (bounds for turns that are not logged)"
-    axes.bar(at + 0.27, middle, color="white", hatch="//", label=label, **edge)
-    axes.errorbar(at + 0.27, middle, half, fmt="none", ecolor="black", capsize=4, lw=1.2)
+    label = "as the authors seem to have counted\n(bounds for turns that are not logged)"
+    axes.barh(at + 0.2, middle, color="white", hatch="//", label=label, **edge)
+    axes.errorbar(middle, at + 0.2, xerr=half, fmt="none", ecolor="black", capsize=3, lw=1.2)
 
 
 @styled
 def head_figure(table: pd.DataFrame, title: str, unit: str) -> Figure:
     """Games of each pair by winner. `table`: one, other, only_one, only_other, both, neither, printed (a text)."""
-    chart, (axes,) = figure(1, 1, (11.4, 1.9 + 0.46 * len(table)))
+    chart, [axes] = column([1.5 * len(table)])
     rows = np.arange(len(table))
     start = np.zeros(len(table))
-    for column, label, style in OUTCOMES:
-        bars = axes.barh(rows, table[column], left=start, height=0.62, ec="black", lw=0.7, label=label, **style)
-        counts = [str(count) if count else "" for count in table[column]]
-        axes.bar_label(bars, counts, label_type="center", fontsize=9, bbox={"fc": "white", "ec": "none", "pad": 1.2})
-        start = start + table[column].to_numpy()
-    for row, text in enumerate(table.printed):
-        axes.text(start[row] + 0.15, row, text, va="center", fontsize=9)
-    axes.set_yticks(rows, [f"{row.one} against {row.other}" for row in table.itertuples()])
-    axes.invert_yaxis()
-    axes.set_xlim(0, 1.55 * start.max())
-    axes.set_xticks(range(0, int(start.max()) + 1, 2))
-    axes.set_xlabel(unit)
+    for outcome, label, style in OUTCOMES:
+        bars = axes.barh(rows, table[outcome], left=start, height=0.36, ec="black", lw=0.7, label=label, **style)
+        counts = [str(count) if count else "" for count in table[outcome]]
+        axes.bar_label(bars, counts, label_type="center", bbox={"fc": "white", "ec": "none", "pad": 1.2})
+        start = start + table[outcome].to_numpy()
+    name_rows(axes, [f"{row.one} against {row.other}\n{row.printed}" for row in table.itertuples()])
+    axes.set(xlabel=unit, xlim=(0, start.max()))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     headline(chart, title)
-    chart.legend(*axes.get_legend_handles_labels(), loc="outside lower left", ncols=4, fontsize=9)
+    legend(chart, axes, 1)
     return chart
 
 
@@ -227,11 +217,11 @@ def outcome_figure(table: pd.DataFrame, axis_names: Mapping[str, str], title: st
     `table`: dimension, source, winners, losers, n_winners, n_losers, delta, low, high, games; a mark per
     source. Dimensions in `starred` get an asterisk.
     """
-    chart, (means, deltas) = figure(1, 2, (12.0, 4.9), share=True)
-    headline(chart, title)
     order = [name for name in axis_names if name in set(table.dimension)]
+    chart, (means, deltas) = column([len(order)] * 2)
+    headline(chart, title)
     for number, (source, rows) in enumerate(table.groupby("source", sort=False)):
-        at = np.array([order.index(name) for name in rows.dimension]) + (number - 0.5) * 0.3
+        at = np.array([order.index(name) for name in rows.dimension]) + 0.2 * number
         line: dict[str, Any] = {"color": COLOURS[number + 1], "ls": ("-", "--")[number]}
         mark: dict[str, Any] = {"ls": "", "marker": "os"[number], "color": COLOURS[number + 1]}
         means.hlines(at, rows.losers, rows.winners, lw=1, **line)
@@ -239,19 +229,16 @@ def outcome_figure(table: pd.DataFrame, axis_names: Mapping[str, str], title: st
         means.plot(rows.losers, at, mfc="white", label=f"{source}: losers (empty)", **mark)
         deltas.hlines(at, 100 * rows.low, 100 * rows.high, lw=2, **line)
         deltas.plot(100 * rows.delta, at, **mark)
-    lowest = table[["winners", "losers"]].min().min()
-    means.set_yticks(range(len(order)), [axis_names[name] + (" *" if name in starred else "") for name in order])
-    means.set(
-        ylim=(len(order) - 0.4, -0.6), xlim=(min(0.3, lowest - 0.02), 1), xlabel="mean score of the assessor (0 to 1)"
-    )
-    n_won, n_lost = _between(table.n_winners), _between(table.n_losers)
-    turns = f"Mean scores in {n_won} turns of winners and {n_lost} of losers"
-    games = f"Differences, 95 % intervals over {int(table.games.max())} games (*: named in the paper)"
-    deltas.axvline(0, color="black", lw=0.8)
-    deltas.set_xlabel("how much higher winners are scored (% of the losers' score)")
-    for axes, text in ((means, turns), (deltas, games)):
-        axes.set_title(text, loc="left", fontsize=10)
+    for axes in (means, deltas):
+        name_rows(axes, [axis_names[name] + (" *" if name in starred else "") for name in order], above=0.16)
         axes.grid(axis="x", lw=0.4, color="#dddddd")
-    handles, labels = means.get_legend_handles_labels()
-    chart.legend(handles, labels, loc="outside lower left", ncols=4, fontsize=9)
+    means.set_xlim(min(0.3, table[["winners", "losers"]].min().min() - 0.02), 1)
+    turns = f"{_between(table.n_winners)} turns of winners, {_between(table.n_losers)} of losers"
+    means.set_xlabel(f"mean score of the assessor (0 to 1)\n{turns}")
+    deltas.axvline(0, color="black", lw=0.8)
+    deltas.set_xlabel(
+        "how much higher winners are scored (% of losers)\n"
+        f"95 % intervals over {table.games.max():.0f} games; *: named in the paper"
+    )
+    legend(chart, means, 1)
     return chart

@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from agon.figures import COLOURS, figure, styled
+from agon.figures import COLOURS, figure, headline, legend, styled
 from agon.games.tradecraft.amounts import Amount, format_hand
-from agon.games.tradecraft.story import Deal, Turn, read
+from agon.games.tradecraft.story import Deal, Story, Turn, read
 
 
 class Mark(NamedTuple):
@@ -39,35 +39,50 @@ OUTCOMES = {
     "no": Mark("s", COLOURS[0], False, "no proposal"),
 }
 WIN = Mark("*", COLOURS[0], True, "holds its target")
-COLUMN, ROW = 1.25, 0.19
+COLUMN, ROW = 1.35, 0.21
 """Width of a turn, height of a line (inches)."""
 LETTERS = 21
 """The letters in the width of a column."""
 
 
 @styled
-def timeline(turns: pd.DataFrame, title: str = "") -> Figure:
-    """A match turn by turn: every offer with its outcome; every hand with its changes; refusals and wins."""
+def timeline(turns: pd.DataFrame, title: str) -> Figure:
+    """A match turn by turn: every offer with its outcome; every hand with its changes; refusals and wins.
+
+    The headline is `title` and how the match ended.
+    """
     match = read(turns)
     story, players = match.turns, match.players
     offers = [_offer(turn.deal, players) for turn in story]
     items = [_items(story, seat) for seat in range(len(players))]
     lines = max(map(len, offers)) + 1
     rows = lines + sum(len(turn) + 3 for turn in items)
-    picture, (axes,) = figure(1, 1, (max(7.0, 2.1 + COLUMN * (len(story) + 1)), ROW * rows + 1.8))
+    picture, (axes,) = figure(1, 1, (1.5 + COLUMN * (len(story) + 1), ROW * rows + 3.4))
     _frame(axes, story, rows)
-    axes.set_title(title or f"Match {turns.match.iloc[0]}: offers, hands and crafts, turn by turn", loc="left", pad=10)
+    headline(picture, f"{title}: {_ending(match)}")
     labels, top = {0.0: "offer"}, float(lines)
     for place, (turn, lines_of_offer) in enumerate(zip(story, offers, strict=True), start=1):
         _draw_offer(axes, place, turn, lines_of_offer)
     for seat, name in enumerate(players):
         labels |= _block(axes, story, seat, top, name, items[seat])
         top += len(items[seat]) + 3
-    axes.set_yticks(list(labels), list(labels.values()), fontsize=9)
+    axes.set_yticks(list(labels), list(labels.values()))
     for text in axes.get_yticklabels():
         text.set_fontweight("bold" if text.get_text() in (*players, "offer") else "normal")
     _legend(picture, axes)
     return picture
+
+
+def _ending(match: Story) -> str:
+    """Who got its target and when, and how many proposals and trades there were, in words."""
+    deals = [turn.deal for turn in match.turns]
+    winners = [
+        f"{match.players[seat]} has its target after turn {turn.number}"
+        for turn in match.turns
+        for seat in turn.winners
+    ]
+    proposals, trades = sum(deal.offer is not None for deal in deals), sum(deal.accepted for deal in deals)
+    return f"{' and '.join(winners) or 'nobody gets its target'} (proposals: {proposals}, trades: {trades})"
 
 
 def _frame(axes: Axes, story: Sequence[Turn], rows: float) -> None:
@@ -76,7 +91,7 @@ def _frame(axes: Axes, story: Sequence[Turn], rows: float) -> None:
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
     axes.xaxis.set_ticks_position("top")
-    axes.set_xticks(range(len(story) + 1), ["start", *(f"turn {turn.number}" for turn in story)], fontsize=9)
+    axes.set_xticks(range(len(story) + 1), ["start", *(f"turn {turn.number}" for turn in story)])
     for place in range(1, len(story) + 1, 2):
         axes.add_patch(Rectangle((place - 0.5, -0.8), 1, rows, fc="#f4f4f4", ec="none", zorder=0))
 
@@ -104,7 +119,7 @@ def _draw_offer(axes: Axes, place: int, turn: Turn, lines: Sequence[str]) -> Non
     for line, text in enumerate(lines):
         short = text if len(text) <= LETTERS else f"{text[: LETTERS - 2]}.."
         weight = "bold" if line in (0, len(lines) - 1) else "normal"
-        axes.text(place - 0.44 + 0.14 * (line == 0), line, short, fontsize=9, va="center", weight=weight)
+        axes.text(place - 0.44 + 0.14 * (line == 0), line, short, va="center", weight=weight)
 
 
 def _draw(axes: Axes, mark: Mark, x: float, y: float, size: float) -> None:
@@ -132,20 +147,20 @@ def _block(
     end = top + 1 + len(items)
     for place, turn in enumerate(story, start=1):
         if count := turn.wrong(seat):
-            axes.text(place, end, f"{count}", fontsize=9, va="center", ha="center", style="italic")
+            axes.text(place, end, f"{count}", va="center", ha="center", style="italic")
         if seat in turn.winners:
             _draw(axes, WIN, place - 0.1, top, 11)
-            axes.text(place + 0.04, top, "wins", fontsize=9, va="center", weight="bold")
+            axes.text(place + 0.04, top, "wins", va="center", weight="bold")
     return {
         top: name,
         **{top + line: item for line, item in enumerate(items, start=1)},
-        end: "refused, or nothing done",
+        end: "refused, or\nnothing done",
     }
 
 
 def _amount(axes: Axes, place: float, line: float, amount: Amount, changes: Sequence[Mark]) -> None:
     weight = "bold" if changes else "normal"
-    axes.text(place, line, f"{amount}", fontsize=9, va="center", ha="center", weight=weight)
+    axes.text(place, line, f"{amount}", va="center", ha="center", weight=weight)
     for number, mark in enumerate(changes):
         _draw(axes, mark, place - 0.22 - 0.13 * number, line, 5)
 
@@ -163,6 +178,5 @@ def _legend(picture: Figure, axes: Axes) -> None:
     for mark in (*OUTCOMES.values(), *CHANGES.values(), WIN):
         face = mark.colour if mark.filled else "white"
         axes.plot([], [], ls="", marker=mark.marker, ms=7, mfc=face, mec=mark.colour, label=mark.meaning)
-    axes.set_xlabel("amounts are those at the end of the turn; bold where they have changed", loc="left", fontsize=9)
-    columns = max(1, min(4, int(picture.get_figwidth() / 2.6)))
-    picture.legend(*axes.get_legend_handles_labels(), loc="outside lower left", ncols=columns, fontsize=9)
+    axes.set_xlabel("amounts at the end of the turn; bold: changed", loc="left")
+    legend(picture, axes, max(1, min(4, int(picture.get_figwidth() / 2.7))))

@@ -47,7 +47,7 @@ class RatingPage(FamilyPage):
         ticks = [f"<p>{say('Tick what is shown; what is not ticked counts as not shown.')}</p>"] if space.orders else []
         return [*ticks, *rows, Button(say("Send"), lambda: [_ratings(space, entered, say)])]
 
-    def told(self, view: Observation, action: Any, say: Say) -> str:
+    def confirmation(self, view: Observation, action: Any, say: Say) -> str:
         """How many ratings were sent."""
         return say.count(len(action), "rating")
 

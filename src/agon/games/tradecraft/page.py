@@ -93,7 +93,7 @@ class TradeCraftPage(FamilyPage):
         """The question of the phase."""
         return say(ASKED[view.phase])
 
-    def told(self, view: Observation, action: Any, say: Say) -> str:
+    def confirmation(self, view: Observation, action: Any, say: Say) -> str:
         """A call in words."""
         match dict(action):
             case {"tool": "submit_proposal", "offer": offer, "request": request, "partner": partner}:
