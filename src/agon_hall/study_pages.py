@@ -284,7 +284,7 @@ def participant_context(session: Session, who: str, state: State) -> dict[str, A
         "own": (own := own_page(design, state) if state.stage == "page" else None),
         "image": image_of(own) if own else "",
         "meets_once": cell is not None and design.matches.number > 1 and bool(cell.group) and meets_once(design, cell),
-        "paid_match": drawn(design, state) if state.match_over else None,
+        "paid_match": drawn(design, state),
         "reason": WHY.get(state.why, ""),
         "earnings": earned(design, state),
     }
