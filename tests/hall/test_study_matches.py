@@ -29,11 +29,12 @@ from test_study_rules import (  # noqa: F401
 )
 
 from agon import ROOT, AgonError
+from agon.agents.languages import say_in
 from agon.turns import read
 from agon_hall import Refusal, monitor, upkeep
 from agon_hall.gather import gather
 from agon_hall.protocol import Study, cells, matches_of, study
-from agon_hall.questions import faults
+from agon_hall.questions import faults, number_of
 from agon_hall.rehearsal import checks, rehearse
 from agon_hall.schedule import meetings, schedule
 from agon_hall.server import Server, open_socket
@@ -170,6 +171,14 @@ def test_answers_are_checked_by_the_kind_of_their_question():
     }
     assert faults(questions, {"0": "7", "1": "nan"}) == {1: "Please write a number within the limits."}
     assert not faults(questions, {"0": "1", "1": "49,5"})
+
+
+def test_a_number_is_read_as_its_page_writes_it():
+    typed = ("1.500", "1.500,25", "1,5", "1.5", " 15 ", "-2", "1.2.3", "1e3", "nan", "1_0", "٣", "")
+    read_in = {"de": (1500, 1500.25, 1.5, 1.5, 15, -2, *[None] * 6), "en": (1.5, None, 1.5, 1.5, 15, -2, *[None] * 6)}
+    for language, numbers in read_in.items():
+        assert tuple(number_of(each, say_in(language)) for each in typed) == numbers
+    assert number_of("1,500.25") == 1500.25
 
 
 # --- under way
@@ -489,7 +498,7 @@ def test_pages_between_matches_are_read_and_sent_by_a_browser(tmp_path, short): 
             assert page.find("fieldset").legend.text.strip() == "Do you trust them?"
             refused = await client.post(link, data={"do": "page", "0": "9", "1": "4", "2": "kept"})
             assert "Please choose one of the answers." in refused.text and "kept" in refused.text
-            sent = {"do": "page", "place": "page-0-0-0", "0": "2"}
+            sent = {"do": "page", "place": "page-0-0-0", "0": "2", "1": "3,5"}
             await client.post(link, data=sent)
             (who,) = place.states
             place.tick()
@@ -503,5 +512,7 @@ def test_pages_between_matches_are_read_and_sent_by_a_browser(tmp_path, short): 
             await plays(place, who)
             shown = (await client.get(link)).text
             assert place.states[who].stage == "debrief" and "DONE" in shown and "was drawn" in shown
+            (answers, *_) = [event[3]["answers"] for event in place.hall.store.events("own") if event[2] == "answered"]
+            assert answers == {"0": "2", "1": "3.5", "2": ""}
 
     run(go())
