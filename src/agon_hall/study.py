@@ -313,17 +313,8 @@ class FixedTerms(msgspec.Struct, frozen=True):
 def terms_of(study: Study) -> FixedTerms:
     """The fixed terms of a study."""
     cells = {name: msgspec.structs.replace(group, quota=1, interviews=False) for name, group in study.cells.items()}
-    return FixedTerms(
-        cells,
-        study.quiz,
-        study.survey,
-        study.pay,
-        study.dropout,
-        study.lobby,
-        study.seconds,
-        study.matches,
-        study.pages,
-    )
+    settings = {name: getattr(study, name) for name in FixedTerms.__struct_fields__}
+    return FixedTerms(**settings | {"cells": cells})
 
 
 def require_unchanged(study: Study, terms: str | None) -> None:
