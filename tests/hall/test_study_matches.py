@@ -7,7 +7,6 @@ from itertools import combinations
 from random import Random
 from time import time
 
-import httpx
 import msgspec
 import pandas as pd
 import pytest
@@ -22,6 +21,7 @@ from test_study_rules import (  # noqa: F401
     made,
     plays,
     run,
+    served,
     session,
     short,
     short_conf,
@@ -37,10 +37,7 @@ from agon_hall.protocol import Study, cells, matches_of, study
 from agon_hall.questions import faults, number_of
 from agon_hall.rehearsal import checks, rehearse
 from agon_hall.schedule import meetings, schedule
-from agon_hall.server import Server, open_socket
-from agon_hall.session import Session
 from agon_hall.study import State, drawn, earned, ending
-from agon_hall.tables import Hall
 
 PAGE = {
     "name": "mood",
@@ -321,23 +318,6 @@ def test_a_group_that_changes_nothing_is_said():
     assert said in checks(made(**FOUR | {"matches": {"group": 4}}))[1] and said not in checks(made(**FOUR))[1]
 
 
-@contextlib.asynccontextmanager
-async def served(folder, **changes):
-    """A session of the study, and a client of the server on which it is."""
-    hall = Hall(folder)
-    server = Server(hall, open_socket())
-    place = server.studies.sessions["own"] = Session(hall, made(**changes))
-    serving = asyncio.create_task(server.run_here())
-    at = f"http://127.0.0.1:{server.port}"
-    try:
-        async with httpx.AsyncClient(base_url=at, follow_redirects=True, trust_env=False) as client:
-            yield place, client
-    finally:
-        server.end()
-        await serving
-        await hall.close()
-
-
 def test_of_who_is_forgotten_the_group_stays(tmp_path, short):  # noqa: F811
     async def go():
         async with session(tmp_path, time, **FOUR) as place:
@@ -349,7 +329,7 @@ def test_of_who_is_forgotten_the_group_stays(tmp_path, short):  # noqa: F811
             gone = place.states.pop(people[0])
             assert gone.is_forgotten and gone.tables == before.pop(people[0]).tables and place.states == before
             assert earned(place.study, gone) == (0, 0)
-        async with served(tmp_path, **FOUR) as (place, client):
+        async with served(tmp_path, time, **FOUR) as (place, client):
             replies = [await client.get(place.at(who)) for who in people]
             assert [reply.status_code for reply in replies] == [403, 200, 200, 200]
             assert "points" not in replies[0].text and all("was drawn" in reply.text for reply in replies[1:])
@@ -490,7 +470,7 @@ def test_pages_between_matches_are_read_and_sent_by_a_browser(tmp_path, short): 
     }
 
     async def go():
-        async with served(tmp_path, **alone) as (place, client):
+        async with served(tmp_path, time, **alone) as (place, client):
             link = str((await client.get("/join/own?pid=1")).url)
             await client.post(link, data={"do": "agree"})
             page = BeautifulSoup((await client.post(link, data={"do": "read"})).text, "html.parser")
