@@ -195,7 +195,7 @@ def _bonus(design: Study, state: State) -> float:
 
 def _paid_match(design: Study, state: State) -> int | None:
     """The number of the match that was drawn, from 1; None before the end, or if all are paid."""
-    paid = drawn(design, state) if state.match_over else None
+    paid = drawn(design, state)
     return None if paid is None else paid + 1
 
 
@@ -203,7 +203,7 @@ def match_rows(design: Study, states: Mapping[str, State], names: Mapping[str, s
     """A row for each match of each participant.
 
     `number` counts from 1. `points` and `whole` are absent before the end, and `paid` (whether its points are paid)
-    before the end of all matches.
+    before the end of all matches, and for a participant who was forgotten.
     """
     rows = []
     for who, state in states.items():
@@ -212,7 +212,7 @@ def match_rows(design: Study, states: Mapping[str, State], names: Mapping[str, s
         for number, (match, _, seat) in enumerate(state.tables, 1):
             result = results.get(match)
             points, whole = (result.points, result.whole) if result else (None, None)
-            is_paid = match in paid if state.match_over else None
+            is_paid = match in paid if paid else None
             rows.append((names[who], state.cell, state.group, number, match, seat, points, whole, is_paid))
     columns = ["participant", "cell", "group", "number", "match", "seat", "points", "whole", "paid"]
     return pd.DataFrame(rows, columns=columns)

@@ -174,7 +174,7 @@ def participant_context(session: Session, who: str) -> dict[str, Any]:
     return {
         **{"session": session, "state": state, "rows": rows, "longest": LETTERS, "is_here": session.is_here(who)},
         **{"earnings": earned(session.study, state), "ending": ending(session.study, state)},
-        "paid_match": drawn(session.study, state) if state.match_over else None,
+        "paid_match": drawn(session.study, state),
         "is_over": state.stage in ("out", "debrief"),
         "spoilt": len(session.spoilt(who)),
         "events": [Event(*event) for event in store.events(session.study.name) if event[0] == who],

@@ -22,7 +22,7 @@ ANY = "(any of them, drawn by the table)"
 """The choice of a random setting, which nobody at the table knows beforehand."""
 ITSELF = "(as it is)"
 """The choice of the game itself, not of a twin."""
-OPENINGS = {"everybody does": False, "the table does, as in the published games": True}
+OPENINGS = {"all players say their own": False, "those of the setting, as in the published games": True}
 OPENING_NOTE = (
     "<p>In this game one side is “tested”: in the published games the others open with a sentence or proposal "
     "that was written beforehand. Here everybody speaks for themselves, unless you choose otherwise; "
@@ -180,7 +180,7 @@ def new_table(entries: Entered) -> list[Thing]:
     language = ListField(
         key="language", label="Language of the players' pages", value="en", options={name: name for name in LANGUAGES}
     )
-    opening = RadioField(key="opening", label="Who speaks first", value=False, options=OPENINGS)
+    opening = RadioField(key="opening", label="First words", value=False, options=OPENINGS)
     aids = page_of(game).aids
     helps = TickField(
         key=f"aids/{name}", label=HELPS, options={f"{aid}: {what}": aid for aid, what in aids.items()}, value=list(aids)

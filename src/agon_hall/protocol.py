@@ -21,7 +21,8 @@ from agon_hall.seating import Seating, seating
 
 Amount = Annotated[float, msgspec.Meta(ge=0, lt=1e6)]
 Seconds = Annotated[float, msgspec.Meta(ge=5, le=86400)]
-Some = Annotated[int, msgspec.Meta(ge=1)]
+Some = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+Few = Annotated[int, msgspec.Meta(ge=1, le=100)]
 END = "end"
 """Stands in the place of a script: the match ends when somebody leaves it."""
 
@@ -45,8 +46,8 @@ class Consent(Part, frozen=True):
 class Matches(Part, frozen=True):
     """The matches of a participant, all in one cell."""
 
-    number: Some = 1
-    group: Some | None = None
+    number: Few = 1
+    group: Few | None = None
     """The number of people who play with nobody else. It must be given if people play several matches with people."""
     paid: Literal["all", "one"] = "all"
     """Whether the points of all matches are paid, or those of one that is drawn for each participant."""

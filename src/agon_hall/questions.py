@@ -1,5 +1,6 @@
 """Questions and pages of a study's own: how its file describes them, and what is wrong with answers."""
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ import msgspec
 
 from agon.conf import CONF
 from agon.errors import AgonError
+from agon.games.sentences import ENGLISH, Say
 from agon.paths import input_path
 
 Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
@@ -93,8 +95,11 @@ class Page(Part, frozen=True):
             raise ValueError(f"page {self.name}: {checks[0]!r} has a right answer: only quiz and survey check answers")
 
 
-def faults(questions: Sequence[FormQuestion], answers: Mapping[str, str]) -> dict[int, str]:
-    """Place of a question -> the fault of its answer. `answers` has the place of the question as key."""
+def faults(questions: Sequence[FormQuestion], answers: Mapping[str, str], say: Say = ENGLISH) -> dict[int, str]:
+    """Place of a question -> the fault of its answer. `answers` has the place of the question as key.
+
+    Numbers are read in the language of `say`.
+    """
     faults_by_place = {}
     for place, question in enumerate(questions):
         answer = answers.get(str(place), "")
@@ -103,19 +108,28 @@ def faults(questions: Sequence[FormQuestion], answers: Mapping[str, str]) -> dic
                 faults_by_place[place] = FAULTS["missing"]
         elif question.choices and answer not in question.choices:
             faults_by_place[place] = FAULTS["other"]
-        elif question.number and not _is_within(answer, question.number):
+        elif question.number and not _is_within(number_of(answer, say), question.number):
             faults_by_place[place] = FAULTS["number"]
         elif len(answer) > LONG:
             faults_by_place[place] = FAULTS["long"]
     return faults_by_place
 
 
-def _is_within(answer: str, limits: tuple[float, float]) -> bool:
-    """Whether an answer is a number within limits; a comma may stand in the place of the point."""
-    try:
-        return limits[0] <= float(answer.replace(",", ".")) <= limits[1]
-    except ValueError:
-        return False
+def number_of(answer: str, say: Say = ENGLISH) -> float | None:
+    """The number that was typed, as the language of `say` writes it; None if it is none.
+
+    Either mark stands for the decimal point, unless it marks the thousands: in German 1.5 is 1,5, and 1.500 is 1500.
+    """
+    thousands, decimal = map(re.escape, (say.thousands, say.decimal))
+    typed = answer.strip()
+    if re.fullmatch(rf"-?\d{{1,3}}({thousands}\d{{3}})+({decimal}\d+)?", typed, re.ASCII):
+        typed = typed.replace(say.thousands, "")
+    typed = typed.replace(",", ".")
+    return float(typed) if re.fullmatch(r"-?\d+(\.\d+)?", typed, re.ASCII) else None
+
+
+def _is_within(number: float | None, limits: tuple[float, float]) -> bool:
+    return number is not None and limits[0] <= number <= limits[1]
 
 
 def wrong_questions(questions: Sequence[FormQuestion], answers: Mapping[str, str]) -> list[str]:

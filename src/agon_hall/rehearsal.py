@@ -13,8 +13,10 @@ from typing import Any
 import httpx
 import pandas as pd
 
+from agon.agents.languages import language_for, say_in
 from agon.conf import load
 from agon.errors import AgonError, count
+from agon.games.html import as_text
 from agon.games.pages import page_of
 from agon.paths import display_path
 from agon.plan import PERSON
@@ -23,7 +25,7 @@ from agon_hall.protocol import END, Cell, Study, cells, matches_of, require_inte
 from agon_hall.server import Server, open_socket
 from agon_hall.session import Session
 from agon_hall.study import STAGES, WHY, State, earned, ending, meets_once
-from agon_hall.study_pages import stages_absent
+from agon_hall.study_pages import rules_of, stages_absent
 from agon_hall.table import parse_budget, require_budget
 from agon_hall.tables import Hall
 from agon_hall.walkers import PAUSE, HttpPages, Walker
@@ -57,7 +59,7 @@ def checks(design: Study) -> tuple[list[str], list[str]]:
     for name, model in models.items():
         if (key := getattr(model, "key", None)) and not os.environ.get(key, "").strip():
             faults.append(f"model {name}: {key} is not in the environment")
-    notes = omissions(design) + _losers(design) + _meetings(design)
+    notes = omissions(design) + _losers(design) + _meetings(design) + _aims(design)
     if models and design.budget.usd is not None:
         matches = sum(matches_of(design, cell) for cell in cells(design))
         notes.append(
@@ -100,6 +102,20 @@ def _losers(design: Study) -> list[str]:
         seats = set(page_of(game).hopeless(game) if game else ()) & {*cell.people}
         notes += [f"{cell.name}: {game.players[seat]} cannot win, whatever all players do" for seat in sorted(seats)]
     return notes
+
+
+def _aims(design: Study) -> list[str]:
+    """Notes about the aims that people read, if points are paid: an aim may ask for something else than points."""
+    cells_of_aim: defaultdict[str, list[str]] = defaultdict(list)
+    for cell in cells(design) if design.pay.point else ():
+        heading = language_for(load("game", cell.game), design.language).words["objective"]
+        _, found, aim = as_text(rules_of(cell, say_in(design.language, design.words))).partition(f"\n{heading}\n")
+        if found:
+            cells_of_aim[" ".join(aim.split())].append(cell.name)
+    return [
+        f"{', '.join(at)}: each point is paid, and the rules give this aim: “{aim}” Is this the aim that you pay for?"
+        for aim, at in cells_of_aim.items()
+    ]
 
 
 def _meetings(design: Study) -> list[str]:

@@ -10,10 +10,12 @@ import jinja2
 from agon.agents.languages import ENGLISH, Language, language_for
 from agon.agents.prompts import has_prompt, prompts, template_of
 from agon.agents.telling import STYLE
-from agon.games import Observation, sentences
+from agon.games import Observation
 from agon.games.base import PUBLIC
 from agon.games.html import format_value, items, prose, text
 from agon.games.pages import page_of
+from agon.games.sentences import ENGLISH as IN_ENGLISH
+from agon.games.sentences import Say
 from agon.games.spaces import Space
 from agon.loop import start_match
 from agon_hall.web import NONE
@@ -34,24 +36,21 @@ def rules_text(
     start: Any,
     with_note: bool = True,
     words: Mapping[str, str] = NONE,
-    language: str = "en",
+    say: Say = IN_ENGLISH,
 ) -> str:
     """The rules of a match as HTML, for the reader of the view; `start` is the match's first state.
 
-    They are in the page's `language` if the game's family has prompts in it, and else in English.
+    They are in the language of `say` if the game's family has prompts in it, and else in English.
 
     The public reads the first seat's rules; `with_note` adds a line that says so. A seat that is not asked first does
     not read which answers are possible at the start. `words` takes the place of sentences of the prompt
     (`FamilyPage.rewording`).
     """
     if view.rules is None:
-        return (
-            "<p>One player alone is shown what this match is about, and nothing of it is public: "
-            "there is nothing to watch.</p>"
-        )
+        return f"<p>{say('One player alone is shown what this match is about: there is nothing to watch.')}</p>"
     if not has_prompt(view.rules):
         return _facts(view.rules)
-    told = language_for(view.rules, language)
+    told = language_for(view.rules, say.language)
     texts = prompts(template_of(view.rules, prompt_set=told.prompts), STYLE)
     reader = view._replace(seat=max(view.seat, 0), legal=view.legal or _legal(game, start, view.seat))
     system = texts.system(reader)
@@ -65,8 +64,8 @@ def rules_text(
         for name, words in zip(sections[::2], sections[1::2], strict=True)
         if name.lower() in {told.words[heading].lower() for heading in headings}
     ]
-    note = "<p>As the first player is told:</p>" if view.seat == PUBLIC and with_note else ""
-    return note + _spoken(prose("\n".join([first, *chosen_sections])), told, language)
+    note = f"<p>{say('As the first player is told:')}</p>" if view.seat == PUBLIC and with_note else ""
+    return note + _spoken(prose("\n".join([first, *chosen_sections])), told, say.language)
 
 
 def _spoken(html: str, told: Language, language: str) -> str:
@@ -112,14 +111,14 @@ def _facts(rules: Any) -> str:
     return items(f"<strong>{text(name.replace('_', ' '))}</strong>: {text(value)}" for name, value in facts.items())
 
 
-def question_text(view: Observation, language: str = "en", say: sentences.Say = sentences.ENGLISH) -> str:
+def question_text(view: Observation, say: Say = IN_ENGLISH) -> str:
     """The question to a seat, as HTML.
 
-    It comes from the family's page, or from the prompt without its answer format, in the `language` as in `rules_text`.
+    It comes from the family's page, or from the prompt without its answer format, in the language as in `rules_text`.
     """
     if family_question := page_of(view.rules).question(view, say):
         return f"<h2>{family_question}</h2>"
-    told = language_for(view.rules, language)
+    told = language_for(view.rules, say.language)
     texts = prompts(template_of(view.rules, prompt_set=told.prompts), STYLE) if has_prompt(view.rules) else None
     prompt = texts.turn(view, len(view.past)) if texts else ""
     first, _, more = re.sub(ANSWERS.format(told.words["move line"]), "", prompt).strip().partition("\n")
@@ -129,7 +128,7 @@ def question_text(view: Observation, language: str = "en", say: sentences.Say = 
         if len(title) <= SHORT
         else f"<h2>{text(told.words['your answer'])}</h2>{prose(title)}{prose(more)}"
     )
-    return _spoken(html, told, language)
+    return _spoken(html, told, say.language)
 
 
 def title(game: Any) -> str:

@@ -75,7 +75,7 @@ def seat_context(table: Table, seat: int | None) -> dict[str, Any]:
     context["main_board"] = safe("".join(needed.values()))
     context["more"] = safe("".join(html for name, html in board.items() if not needed.get(name)))
     words = page.rewording(table.game, table.row.aids)
-    context["rules"] = safe(rules_text(view, table.game, table.start, words=words, language=terms.say.language))
+    context["rules"] = safe(rules_text(view, table.game, table.start, words=words, say=terms.say))
     if seat is None or person is None:
         return context
     if table.opens:
@@ -88,7 +88,7 @@ def seat_context(table: Table, seat: int | None) -> dict[str, Any]:
         draft = drafts["answer"] if drafts["answer"].number == question.number else Draft()
         form_of = partial(forms.answer_form, scene)
         form = forms.draw(form_of, draft.entries, "answer", str(question.number), draft.why, terms.say)
-        context["question_form"] = safe(question_text(view, terms.say.language, terms.say) + form)
+        context["question_form"] = safe(question_text(view, terms.say) + form)
     context["more"] += safe(forms.draw(partial(page.ask, scene), drafts["look"].entries, "look", say=terms.say))
     return context
 

@@ -122,9 +122,9 @@ class Session:
         return self.hall.keys.signature(f"link/{self.study.name}/{pid}", 16)
 
     def participant_of(self, key: str) -> str | None:
-        """The participant of a key; None if the key is not valid."""
+        """The participant of a key; None if the key is not valid, or if they were forgotten."""
         who = self.hall.keys.message_of("participant", key)
-        return who if who in self.states else None
+        return who if who in self.states and not self.states[who].is_forgotten else None
 
     def code(self, who: str) -> str | None:
         """The completion code of a participant; None if there is none, or not yet."""
@@ -279,7 +279,9 @@ class Session:
             self.do(who, "finished", points=points, whole=False, why="" if table is None else table.why)
         elif table.status == "over" and table.state is not None:
             self.do(who, "finished", points=table.totals[seat], whole=True)
-        elif silence > self.study.dropout.away and table.going.is_set():
+        elif not table.going.is_set():
+            self.last_seen[who] = self.clock()  # nobody need be there in a pause
+        elif silence > self.study.dropout.away:
             self._drop(who, "away")
 
     def _drop(self, who: str, how: str) -> None:

@@ -93,6 +93,8 @@ class TableRow(NamedTuple):
     """The time at which it was opened (seconds since 1970)."""
 
 
+KEPT = ("cell", "version", "right", "table", "match", "seat", "group", "member", "points", "whole", "how", "stage")
+"""The details of events that stay of a participant who is forgotten."""
 AS_JSON = ("entrants", "budget", "spent", "aids")
 """Columns of tables that hold JSON."""
 AS_BOOL = ("everybody", "asides", "paused")
@@ -327,23 +329,9 @@ class Store:
 
     def forget(self, study: str, who: str, at: float, kind: str) -> None:
         """Erases a participant's number, answers, notes and times. An event of this `kind` is the tombstone."""
-        kept = {
-            "cell",
-            "version",
-            "right",
-            "table",
-            "match",
-            "seat",
-            "group",
-            "member",
-            "points",
-            "whole",
-            "how",
-            "stage",
-        }
         rows = self._read("select number, detail from events where study = ? and participant = ?", study, who)
         details = [
-            (json.dumps({name: value for name, value in json.loads(detail).items() if name in kept}), at, number)
+            (json.dumps({name: value for name, value in json.loads(detail).items() if name in KEPT}), at, number)
             for number, detail in rows
         ]
         self._db.execute("pragma secure_delete=on")

@@ -313,17 +313,8 @@ class FixedTerms(msgspec.Struct, frozen=True):
 def terms_of(study: Study) -> FixedTerms:
     """The fixed terms of a study."""
     cells = {name: msgspec.structs.replace(group, quota=1, interviews=False) for name, group in study.cells.items()}
-    return FixedTerms(
-        cells,
-        study.quiz,
-        study.survey,
-        study.pay,
-        study.dropout,
-        study.lobby,
-        study.seconds,
-        study.matches,
-        study.pages,
-    )
+    settings = {name: getattr(study, name) for name in FixedTerms.__struct_fields__}
+    return FixedTerms(**settings | {"cells": cells})
 
 
 def require_unchanged(study: Study, terms: str | None) -> None:
@@ -365,9 +356,11 @@ class Earned(NamedTuple):
 def earned(study: Study, state: State) -> Earned:
     """The pay by the study's rule: for points, for waiting, and for participants who could not finish.
 
-    What the host pays by hand is not in it.
+    What the host pays by hand is not in it, and nothing is known of a participant who was forgotten.
     """
     pay = study.pay
+    if state.is_forgotten:
+        return Earned(0.0, 0.0)
     waiting = pay.waiting * (state.waited // 60)
     if state.why == "unmatched":
         return Earned(pay.show_up, round(study.lobby.pay + waiting, 2))
@@ -386,13 +379,14 @@ def earned(study: Study, state: State) -> Earned:
 
 
 def drawn(study: Study, state: State) -> int | None:
-    """The match (from 0) that is paid, drawn from the participant's seed; None if all are paid."""
-    return Random(state.seed).randrange(study.matches.number) if study.matches.paid == "one" else None
+    """The match (from 0) that is paid, drawn from the participant's seed; None if all are paid, or before the end."""
+    is_drawn = study.matches.paid == "one" and state.match_over and not state.is_forgotten
+    return Random(state.seed).randrange(study.matches.number) if is_drawn else None
 
 
 def paid_results(study: Study, state: State) -> tuple[Result, ...]:
-    """The matches whose points are paid. Empty before the end of the last match."""
-    if not state.match_over:
+    """The matches whose points are paid. Empty before the end of the last match, and if the seed was erased."""
+    if not state.match_over or state.is_forgotten:
         return ()
     paid = drawn(study, state)
     return state.results if paid is None else state.results[paid : paid + 1]

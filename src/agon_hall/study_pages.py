@@ -17,13 +17,14 @@ from agon.conf import forget_files, load, names
 from agon.errors import AgonError
 from agon.games.html import text
 from agon.games.pages import page_of
+from agon.games.sentences import ENGLISH, Say
 from agon.loop import start_match
 from agon_hall import Refusal
 from agon_hall.access import Throttle
 from agon_hall.firewall import address
 from agon_hall.links import SIGNATURE, participant_in
 from agon_hall.protocol import Cell, Study, study
-from agon_hall.questions import FAULTS, LONG, FormQuestion, faults, image_of, wrong_questions
+from agon_hall.questions import FAULTS, LONG, FormQuestion, faults, image_of, number_of, wrong_questions
 from agon_hall.rules import rules_text
 from agon_hall.session import RejectedForm, Session
 from agon_hall.study import (
@@ -238,9 +239,12 @@ def submit(session: Session, who: str, sent: Mapping[str, str]) -> Mapping[int, 
         raise Refusal("This has been answered already: the page shows what comes next.")
     form_questions = questions(session, state)
     answers = {str(place): sent.get(str(place), "") for place in range(len(form_questions))}
-    if faults_by_place := faults(form_questions, answers):
+    if faults_by_place := faults(form_questions, answers, session.say):
         session.do(who, NOTE, what="refused", form=do, questions=sorted(faults_by_place))
         return faults_by_place
+    for place, question in enumerate(form_questions):
+        if question.number and (number := number_of(answers[str(place)], session.say)) is not None:
+            answers[str(place)] = f"{number:.15g}"
     if do == "survey":
         session.do(who, "answered", answers=answers, failed=wrong_questions(form_questions, answers))
         return {}
@@ -279,12 +283,12 @@ def participant_context(session: Session, who: str, state: State) -> dict[str, A
     return {
         **{"lang": design.language, "study": design, "state": state, "code": code, "link": link},
         "steps": {key: words for key, words in STEPS.items() if key not in stages_absent(design)},
-        "rules": safe(rules_of(cell, design.language)) if has_rules and cell is not None else "",
+        "rules": safe(rules_of(cell, session.say)) if has_rules and cell is not None else "",
         "questions": questions(session, state) if state.stage in ("quiz", "page", "survey") else [],
         "own": (own := own_page(design, state) if state.stage == "page" else None),
         "image": image_of(own) if own else "",
         "meets_once": cell is not None and design.matches.number > 1 and bool(cell.group) and meets_once(design, cell),
-        "paid_match": drawn(design, state) if state.match_over else None,
+        "paid_match": drawn(design, state),
         "reason": WHY.get(state.why, ""),
         "earnings": earned(design, state),
     }
@@ -301,16 +305,16 @@ def stages_absent(design: Study) -> set[str]:
 
 
 @cache
-def rules_of(cell: Cell, language: str = "en") -> str:
+def rules_of(cell: Cell, say: Say = ENGLISH) -> str:
     """The public rules and the aim of a cell's game, as HTML. Models read the same text, but for what tools do."""
     game: Any = load("game", cell.game)
     _, (state, _, _), _ = start_match(game, 0)
     words = page_of(game).rewording(game, cell.aids)
-    rules = rules_text(game.watch(state), game, state, with_note=False, words=words, language=language)
+    rules = rules_text(game.watch(state), game, state, with_note=False, words=words, say=say)
     first = game.players[0]
     if cell.people == (0,) or first not in rules:
         return rules
-    note = f"As {first} is told. Which player you are you are told when the match begins."
+    note = say("As {} is told. You learn when the match begins which player you are.", first)
     return f'<p class="soft">{text(note)}</p>{rules}'
 
 

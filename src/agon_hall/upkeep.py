@@ -66,7 +66,8 @@ def forget(folder: Path, name: str, number: str, whole_match: bool, ask: Callabl
         found = [who for who, (_, pid) in store.sources(name).items() if pid == number]
         if not found:
             raise AgonError(
-                f"study {name} has no participant {number!r}: people-{name}.csv in the hall's folder has all"
+                f"study {name} has no participant {number!r}: `agon collect {name}` writes people-{name}.csv, "
+                "a list of all, into the hall's folder"
             )
         states = dict.fromkeys(found, State()) | fold_events(design, [Event(*event) for event in store.events(name)])
         if any(states[who].stage == "match" for who in found):

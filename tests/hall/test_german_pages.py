@@ -123,7 +123,7 @@ def drawn(game, state, view, say):
         form = partial(forms.answer_form, scene)
         shown += [forms.draw(form, entries, "answer", say=say) for entries in ({}, {"answer": "7", "answer/0": "7"})]
         shown += [
-            question_text(view, say.language, say),
+            question_text(view, say),
             page.confirmation(view, view.legal.example(seat_dice(0, 1)), say),
         ]
     return "".join(f"<div>{each}</div>" for each in shown)

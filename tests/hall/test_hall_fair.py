@@ -15,6 +15,7 @@ from tradecraft_games import Table, tradecraft
 
 from agon import ROOT, AgonError, replay
 from agon.agents import seat_dice
+from agon.agents.languages import say_in
 from agon.conf import forget_files, load
 from agon.games.html import as_text
 from agon.games.pages import Scene, page_of
@@ -166,9 +167,9 @@ def test_every_other_wording_is_of_a_sentence_that_models_read(language):
     """Else a prompt has changed, and people read what models no longer read."""
     for game in (PD, chameleon().without_asides, undercover().without_asides, tradecraft()):
         state = game.start(seat_dice(0, -1))
-        told = rules_text(game.observe(state, 0), game, state, language=language)
+        told = rules_text(game.observe(state, 0), game, state, say=say_in(language))
         for sentence, words in page_of(game).rewording(game, None).items():
-            found = rules_text(game.observe(state, 0), game, state, words={sentence: words}, language=language)
+            found = rules_text(game.observe(state, 0), game, state, words={sentence: words}, say=say_in(language))
             assert found != told, sentence
             assert language == "en" or not words or words not in found, f"{words} is still English"
 

@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 from driving import THOUGHT, Visitor, hall, seat_parts, serving, settled, sit_all
 from patience import comes
-from test_study_rules import TWO, Clock, gathered, goes, plays, run, session
+from test_study_rules import TWO, Clock, gathered, goes, plays, run, served, session
 
 from agon import ROOT
 from agon.games.html import as_text
@@ -212,18 +212,20 @@ def test_an_agent_that_takes_too_long_stops_the_match_and_goes_on(tmp_path, shor
 def test_nobody_is_dropped_from_a_paused_match(tmp_path, short_study):
     async def go():
         clock = Clock()
-        async with session(tmp_path, clock, **TWO) as place:
+        async with served(tmp_path, clock, **TWO) as (place, client):
             people = [goes(place, "a"), goes(place, "b")]
             place.tick()
             await asyncio.sleep(0)
-            match = place.table(people[0])
-            match.pause()
+            host = f"/host?key={place.hall.keys.key_of('host', place.table(people[0]).id)}"
+            assert "It is paused" in (await client.post(host, data={"do": "pause"})).text
             clock.now += 31
             place.tick()
             assert {state.stage for state in place.states.values()} == {"match"}
-            match.resume()
-            place.tick()
-            assert {state.why for state in place.states.values()} == {"dropped"}
+            assert "It is paused" not in (await client.post(host, data={"do": "resume"})).text
+            for seconds, stage in ((29, "match"), (2, "out")):  # only the time after the pause counts
+                clock.now += seconds
+                place.tick()
+                assert {state.stage for state in place.states.values()} == {stage}
 
     run(go())
 

@@ -162,9 +162,9 @@ def test_a_form_that_depends_on_itself_is_filled_in_without_scripts(tmp_path, sh
     async def check():
         async with serving(tmp_path) as (_, _, hall, port):
             host = await Visitor(f"http://localhost:{port}", "/").opens()
-            assert "Player 3" in host.text("new") and "Who speaks first" in host.text("new")
+            assert "Player 3" in host.text("new") and "First words" in host.text("new")
             await host.presses("Show what this changes", game="rps")
-            assert "Player 3" not in host.text("new") and "Who speaks first" not in host.text("new")
+            assert "Player 3" not in host.text("new") and "First words" not in host.text("new")
             await host.presses("Make the table", **{"who/1": "uniform"}, seconds="30")
             assert "Your table: rps" in host.text()
             assert (row := hall.store.tables()[-1]).entrants == ("human", "uniform") and row.seconds == 30

@@ -5,8 +5,8 @@ import contextlib
 import re
 from itertools import combinations
 from random import Random
+from time import time
 
-import httpx
 import msgspec
 import pandas as pd
 import pytest
@@ -14,7 +14,6 @@ import yaml
 from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
-from patience import LONG
 from test_study_rules import (  # noqa: F401
     FILE,
     Clock,
@@ -22,6 +21,7 @@ from test_study_rules import (  # noqa: F401
     made,
     plays,
     run,
+    served,
     session,
     short,
     short_conf,
@@ -29,17 +29,15 @@ from test_study_rules import (  # noqa: F401
 )
 
 from agon import ROOT, AgonError
+from agon.agents.languages import say_in
 from agon.turns import read
 from agon_hall import Refusal, monitor, upkeep
 from agon_hall.gather import gather
 from agon_hall.protocol import Study, cells, matches_of, study
-from agon_hall.questions import faults
+from agon_hall.questions import faults, number_of
 from agon_hall.rehearsal import checks, rehearse
 from agon_hall.schedule import meetings, schedule
-from agon_hall.server import Server, open_socket
-from agon_hall.session import Session
 from agon_hall.study import State, drawn, earned, ending
-from agon_hall.tables import Hall
 
 PAGE = {
     "name": "mood",
@@ -128,6 +126,9 @@ def test_pairs_meet_everybody_before_they_meet_again():
 UNFIT = [
     ({"matches": {"number": 2}}, "set matches.group"),
     ({"matches": {"number": 2, "group": 3}}, "two: matches.group is 3: it must be a multiple of the 2 people"),
+    ({"matches": {"number": 2, "group": 10**9}}, "matches.group: it must be a whole number, at most 100"),
+    ({"matches": {"number": 101, "group": 4}}, "matches.number: it must be a whole number, at most 100"),
+    ({"cells": {"two": FILE["cells"]["two"] | {"quota": 10**20}}}, "quota: it must be a whole number, at most 1000000"),
     ({"matches": {"number": 2, "group": 4}, "dropout": {}}, "dropout.then must name a script"),
     ({"pages": [PAGE | {"after": [4]}]}, "page mood: there is no match 4"),
     ({"pages": [PAGE, PAGE]}, "two pages have the name mood"),
@@ -167,6 +168,14 @@ def test_answers_are_checked_by_the_kind_of_their_question():
     }
     assert faults(questions, {"0": "7", "1": "nan"}) == {1: "Please write a number within the limits."}
     assert not faults(questions, {"0": "1", "1": "49,5"})
+
+
+def test_a_number_is_read_as_its_page_writes_it():
+    typed = ("1.500", "1.500,25", "1,5", "1.5", " 15 ", "-2", "1.2.3", "1e3", "nan", "1_0", "٣", "")
+    read_in = {"de": (1500, 1500.25, 1.5, 1.5, 15, -2, *[None] * 6), "en": (1.5, None, 1.5, 1.5, 15, -2, *[None] * 6)}
+    for language, numbers in read_in.items():
+        assert tuple(number_of(each, say_in(language)) for each in typed) == numbers
+    assert number_of("1,500.25") == 1500.25
 
 
 # --- under way
@@ -311,7 +320,7 @@ def test_a_group_that_changes_nothing_is_said():
 
 def test_of_who_is_forgotten_the_group_stays(tmp_path, short):  # noqa: F811
     async def go():
-        async with session(tmp_path, Clock(), **FOUR) as place:
+        async with session(tmp_path, time, **FOUR) as place:
             people = [goes(place, name) for name in "abcd"]
             await passes(place, *people)
             before = dict(place.states)
@@ -319,10 +328,18 @@ def test_of_who_is_forgotten_the_group_stays(tmp_path, short):  # noqa: F811
         async with session(tmp_path, Clock(), **FOUR) as place:
             gone = place.states.pop(people[0])
             assert gone.is_forgotten and gone.tables == before.pop(people[0]).tables and place.states == before
+            assert earned(place.study, gone) == (0, 0)
+        async with served(tmp_path, time, **FOUR) as (place, client):
+            replies = [await client.get(place.at(who)) for who in people]
+            assert [reply.status_code for reply in replies] == [403, 200, 200, 200]
+            assert "points" not in replies[0].text and all("was drawn" in reply.text for reply in replies[1:])
+            await client.get("/join/own?pid=a")  # who comes again is somebody new
+            assert len(place.states) == 5 and place.states[people[0]].is_forgotten
 
     run(go())
     people, matches, _, _ = collected(tmp_path)
-    assert matches.participant.nunique() == 4 and people.seed.isna().sum() == 1
+    assert matches.participant.nunique() == 4 and people.seed.notna().sum() == 3
+    assert matches.groupby("participant").paid.count().value_counts().to_dict() == {3: 3, 0: 1}
 
 
 # --- what a host can do
@@ -453,37 +470,29 @@ def test_pages_between_matches_are_read_and_sent_by_a_browser(tmp_path, short): 
     }
 
     async def go():
-        hall = Hall(tmp_path)
-        server = Server(hall, open_socket())
-        place = server.studies.sessions["own"] = Session(hall, made(**alone))
-        serving = asyncio.create_task(server.run_here())
-        at = f"http://127.0.0.1:{server.port}"
-        try:
-            async with httpx.AsyncClient(base_url=at, follow_redirects=True, trust_env=False) as client:
-                link = str((await client.get("/join/own?pid=1")).url)
-                await client.post(link, data={"do": "agree"})
-                page = BeautifulSoup((await client.post(link, data={"do": "read"})).text, "html.parser")
-                assert "How was it?" in page.text and len(page.find_all("input", type="radio")) == 7
-                assert page.find("fieldset").legend.text.strip() == "Do you trust them?"
-                refused = await client.post(link, data={"do": "page", "0": "9", "1": "4", "2": "kept"})
-                assert "Please choose one of the answers." in refused.text and "kept" in refused.text
-                sent = {"do": "page", "place": "page-0-0-0", "0": "2"}
-                await client.post(link, data=sent)
-                (who,) = place.states
-                place.tick()
-                await plays(place, who)
-                shown = (await client.get(link)).text
-                assert "Match 1 of 2 is over." in shown and place.states[who].place == "page-1-0-0"
-                again = await client.post(link, data=sent)  # an old page that is sent again
-                assert "This has been answered already" in again.text and place.states[who].stage == "page"
-                await client.post(link, data=sent | {"place": "page-1-0-0"})
-                place.tick()
-                await plays(place, who)
-                shown = (await client.get(link)).text
-                assert place.states[who].stage == "debrief" and "DONE" in shown and "was drawn" in shown
-        finally:
-            server.end()
-            await serving
-            await hall.close()
+        async with served(tmp_path, time, **alone) as (place, client):
+            link = str((await client.get("/join/own?pid=1")).url)
+            await client.post(link, data={"do": "agree"})
+            page = BeautifulSoup((await client.post(link, data={"do": "read"})).text, "html.parser")
+            assert "How was it?" in page.text and len(page.find_all("input", type="radio")) == 7
+            assert page.find("fieldset").legend.text.strip() == "Do you trust them?"
+            refused = await client.post(link, data={"do": "page", "0": "9", "1": "4", "2": "kept"})
+            assert "Please choose one of the answers." in refused.text and "kept" in refused.text
+            sent = {"do": "page", "place": "page-0-0-0", "0": "2", "1": "3,5"}
+            await client.post(link, data=sent)
+            (who,) = place.states
+            place.tick()
+            await plays(place, who)
+            shown = (await client.get(link)).text
+            assert "Match 1 of 2 is over." in shown and place.states[who].place == "page-1-0-0"
+            again = await client.post(link, data=sent)  # an old page that is sent again
+            assert "This has been answered already" in again.text and place.states[who].stage == "page"
+            await client.post(link, data=sent | {"place": "page-1-0-0"})
+            place.tick()
+            await plays(place, who)
+            shown = (await client.get(link)).text
+            assert place.states[who].stage == "debrief" and "DONE" in shown and "was drawn" in shown
+            (answers, *_) = [event[3]["answers"] for event in place.hall.store.events("own") if event[2] == "answered"]
+            assert answers == {"0": "2", "1": "3.5", "2": ""}
 
-    asyncio.run(asyncio.wait_for(go(), LONG))
+    run(go())

@@ -106,6 +106,20 @@ def test_a_rehearsal_names_what_is_missing(monkeypatch):
     assert "models: at most 1.00 USD in 2 matches, beside those that all leave" in notes
 
 
+@pytest.mark.parametrize(
+    ("language", "aims"), [("en", ("higher total", "as many points")), ("de", ("höhere Summe", "so viele Punkte"))]
+)
+def test_a_rehearsal_quotes_the_aims_of_those_whose_points_are_paid(language, aims):
+    two = {"games": ["pd", "pd~stags"], "seats": ["human"] * 2, "quota": 2}
+    three = {"games": ["public_goods/01"], "seats": ["human"] * 3, "quota": 3}
+    own = msgspec.convert(FILE | {"language": language, "cells": {"three": three, "two": two}, "quiz": {}}, Study)
+    notes = [note for note in checks(own)[1] if "each point is paid" in note]
+    assert [note.partition(": ")[0] for note in notes] == ["three", "two/pd, two/pd~stags"]
+    assert all(aim in note for aim, note in zip(aims, notes, strict=True))
+    free = msgspec.structs.replace(own, pay=msgspec.structs.replace(own.pay, point=0.0))
+    assert not [note for note in checks(free)[1] if "each point is paid" in note]
+
+
 def walking(tmp_path, walk, password="", **changes):
     """Has `walk` use the pages of a study; what it returns."""
 

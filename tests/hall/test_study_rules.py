@@ -8,6 +8,7 @@ import shutil
 from random import Random
 from urllib.parse import urlencode
 
+import httpx
 import msgspec
 import pandas as pd
 import pytest
@@ -28,6 +29,7 @@ from agon_hall.people import DRAFTS, LETTERS
 from agon_hall.protocol import Study, cells, experiment, match_id, study
 from agon_hall.questions import faults, wrong_questions
 from agon_hall.seat import submit
+from agon_hall.server import Server, open_socket
 from agon_hall.session import Session
 from agon_hall.study import (
     NOTE,
@@ -311,6 +313,22 @@ async def session(folder, clock, **changes):
         yield Session(hall, made(**changes), clock)
     finally:
         await hall.close()
+
+
+@contextlib.asynccontextmanager
+async def served(folder, clock, **changes):
+    """A session as long as it is used, and a client of the server on which it is."""
+    async with session(folder, clock, **changes) as place:
+        server = Server(place.hall, open_socket())
+        server.studies.sessions["own"] = place
+        serving = asyncio.create_task(server.run_here())
+        at = f"http://127.0.0.1:{server.port}"
+        try:
+            async with httpx.AsyncClient(base_url=at, follow_redirects=True, trust_env=False) as client:
+                yield place, client
+        finally:
+            server.end()
+            await serving
 
 
 def run(coroutine):

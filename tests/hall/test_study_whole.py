@@ -1,5 +1,7 @@
 """Whole studies at browsers: whoever comes, leaves, reloads or loses the server ends with a code or a reason."""
 
+import shutil
+
 import pandas as pd
 import prepared
 import pytest
@@ -7,6 +9,7 @@ from driving import PHONE, Server, fits
 from patience import LONG
 from walking import OPINION, Walker, collected, ready, walk
 
+from agon import ROOT
 from agon_hall.gather import TOMBSTONE
 from agon_hall.study import WHY
 
@@ -80,6 +83,7 @@ def test_everybody_comes_to_an_end_and_nothing_is_lost(server, come, of, number)
         assert not each.errors
 
 
+OPINIONS = {"ask": "How sure are you?", "scale": [0, 20], "ends": ["not at all", "fully"]}
 GERMAN = {
     "title": "Entscheidungen zu zweit",
     "language": "de",
@@ -258,6 +262,12 @@ def test_rare_pages_and_pages_of_researchers_fit_a_phone(server, person, come):
     with ada.page.expect_navigation():
         ada.page.get_by_role("button", name="Leave for good").click()
     fits(ada, WHY["withdrew"])
+    shutil.copy(ROOT / "docs/img/magic_orders.png", server.project / "conf/study/wide.png")
+    page = {"name": "scene", "image": "wide.png", "alt": "A scene", "after": [0], "questions": [OPINIONS]}
+    shown = come(server, ready(server, "pictured", OF["counterfactual"], pages=[page]), "stays")
+    shown.page.set_viewport_size(PHONE["viewport"])
+    walk([shown], until=lambda: shown.stage == "Pages")
+    fits(shown, "How sure are you?")
     for link, wanted in (("/monitor", "Studies"), ("/monitor?study=seldom", "seldom")):
         looker.page.goto(server.url + link)
         fits(looker, wanted)
