@@ -282,7 +282,7 @@ def test_every_verb_and_option_has_a_line_of_help(capfd):
 def test_an_option_of_a_verb_comes_with_its_default_and_a_note(capfd):
     assert main(["make-problems", "--help"]) == 0
     said = " ".join(capfd.readouterr().out.split())
-    assert "--trades INTEGER The fewest after which all can craft at once. [default: 1]" in said
+    assert "--trades INTEGER The fewest trades after which all can craft. [default: 1]" in said
 
 
 def test_a_verb_that_hydra_runs_shows_the_file_of_settings_as_it_is(capfd):
