@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
+import numpy as np
 import pandas as pd
 
 from agon.errors import AgonError, count
@@ -20,6 +22,8 @@ Rows = list[dict[str, Any]]
 MATCH_COLUMNS = ["experiment", "match", "game", "variant", "rules", "repetition", "config"]
 SEAT_COLUMNS = ["seat", "agent", "model"]
 JSON_COLUMNS = ["legal", "action", "detail"]
+AT_ONCE = 1000
+"""Matches whose turns are plain values at a time."""
 
 
 def jsonl(turns: pd.DataFrame, folder: Path, replace: bool = False) -> int:
@@ -64,11 +68,15 @@ def _experiment_of(path: Path) -> str | None:
 
 
 def by_match(turns: pd.DataFrame) -> Iterator[Rows]:
-    """The rows of each match, in the table's order."""
-    columns = {str(name): _values(turns[name]) for name in turns}
+    """The rows of each match, in the table's order. Plain values take much memory, so only some matches have them at a time."""
     groups = turns.reset_index(drop=True).groupby("match", observed=True).indices.values()
-    for index in sorted(groups, key=lambda group: group[0]):
-        yield [{name: values[row] for name, values in columns.items()} for row in index]
+    in_order = sorted(groups, key=lambda group: group[0])
+    for start in range(0, len(in_order), AT_ONCE):
+        some = in_order[start : start + AT_ONCE]
+        part = turns.iloc[np.concatenate(some)]
+        columns = {str(name): _values(part[name]) for name in part}
+        for first, end in pairwise(accumulate(map(len, some), initial=0)):
+            yield [{name: values[row] for name, values in columns.items()} for row in range(first, end)]
 
 
 def _values(column: pd.Series) -> list[Any]:
