@@ -123,7 +123,8 @@ def as_turns(files):
 
 
 @pytest.mark.parametrize("change", [lambda turns: turns, described], ids=["played", "described"])
-def test_json_lines_hold_the_turns(turns, change, tmp_path):
+def test_json_lines_hold_the_turns(turns, change, tmp_path, monkeypatch):
+    monkeypatch.setattr("agon.bridges.rows.AT_ONCE", 3)  # of four matches
     turns = change(turns)
     assert jsonl(turns, tmp_path) == 4 == len(exported(tmp_path))
     again = as_turns(exported(tmp_path)).astype(object)

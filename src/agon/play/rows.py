@@ -1,7 +1,7 @@
 """The turns table of matches that were played."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -76,7 +76,7 @@ def _trajectory_columns(done: Sequence[tuple[Match, Trajectory]]) -> dict[str, A
     return columns
 
 
-def merge_turns(parts: Iterable[pd.DataFrame], matches: Sequence[str]) -> pd.DataFrame:
+def merge_turns(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.DataFrame:
     """One turns table of all `parts`, in the order of `matches` (ids); of a match in several parts, the first part's."""
     place = {match: index for index, match in enumerate(matches)}
     ids: set[str] = set()
@@ -87,10 +87,11 @@ def merge_turns(parts: Iterable[pd.DataFrame], matches: Sequence[str]) -> pd.Dat
         ids.update(new.match.unique())
         for name in COLUMNS:
             columns[name].append(new[name])
-    merged = {}
-    for name, (dtype, _, _) in COLUMNS.items():
-        if values := columns.pop(name):  # given up once they are merged, so that no second table is in memory
-            merged[name] = union_categoricals(values) if dtype is LABEL else pd.concat(values, ignore_index=True)
+    merged = {
+        name: union_categoricals(values) if COLUMNS[name][0] is LABEL else pd.concat(values, ignore_index=True)
+        for name, values in columns.items()
+        if values
+    }
     turns = typed(merged, copy=False)
     order = np.array([place.get(match, -1) for match in turns.match.cat.categories], dtype=np.int64)[
         turns.match.cat.codes

@@ -55,8 +55,7 @@ def play(
         raise Unrecorded(
             f"of {count(len(matches), 'match')} none is recorded to its end: with concurrency=1 they are recorded one after another"
         )
-    parts.reverse()  # each part is given up once it is merged
-    return merge_turns((parts.pop() for _ in range(len(parts))), [match.id for match in matches])
+    return merge_turns(parts, [match.id for match in matches])
 
 
 def _instant(match: Match, models: Mapping[str, Answering]) -> bool:
