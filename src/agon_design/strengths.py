@@ -115,12 +115,14 @@ class _Fit(NamedTuple):
 
     def likelihood(self, parameters: Numbers) -> float:
         """The logarithm of the likelihood of some parameters."""
-        won, tied = self._log_chances(parameters)
-        return float((self.wins * won).sum() + (self.ties * np.where(self.ties > 0, tied, 0)).sum() / 2)
+        points = self.wins + self.ties / 2
+        *_, total = self._chances(parameters)
+        of_ties = parameters[-1] * self.ties.sum() / 2
+        return float(points.sum(axis=1) @ parameters[:-1] + of_ties - (points * np.log(total)).sum())
 
     def derivatives(self, parameters: Numbers) -> tuple[Numbers, Numbers]:
         """The first and second derivatives of `likelihood`."""
-        won, tied = map(np.exp, self._log_chances(parameters))
+        won, tied, _ = self._chances(parameters)
         met, lead = self.wins + self.wins.T + self.ties, (won - won.T) / 2
         of_strengths = ((self.wins - self.wins.T) / 2 - met * lead).sum(axis=1)
         of_ties = (self.ties - met * tied).sum() / 2
@@ -132,12 +134,22 @@ class _Fit(NamedTuple):
         curvature[-1, -1] = -(met * tied * (1 - tied)).sum() / 2
         return np.append(of_strengths, of_ties), curvature
 
-    def _log_chances(self, parameters: Numbers) -> tuple[Numbers, Numbers]:
-        """The logarithms of the chances that a player wins against another, and that they tie (players x players)."""
-        half = np.subtract.outer(parameters[:-1], parameters[:-1]) / 2
-        tie = parameters[-1] if self.ties.any() else -np.inf
-        total = np.logaddexp(np.logaddexp(half, -half), tie)
-        return half - total, tie - total
+    def covariance(self, best: Numbers) -> Numbers:
+        """The covariance of the most likely parameters. It is right for contrasts of strengths only."""
+        curvature = self.derivatives(best)[1]
+        curvature[:-1, :-1] -= 1  # a sum of strengths that cannot move
+        curvature[-1, -1] -= not self.ties.any()
+        return np.asarray(np.linalg.inv(-curvature), dtype=np.float64)
+
+    def _chances(self, parameters: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """The chances that a player wins against another, and that they tie, and the sum of their odds.
+
+        Each has the shape players x players.
+        """
+        odds = np.exp(parameters[:-1])
+        tie = np.exp(parameters[-1]) * np.sqrt(np.multiply.outer(odds, odds)) * self.ties.any()
+        total = odds[:, None] + odds + tie
+        return odds[:, None] / total, tie / total, total
 
 
 def _players(counts: pd.Series, fit: _Fit, group_of: NDArray[np.intp]) -> pd.DataFrame:
@@ -146,8 +158,9 @@ def _players(counts: pd.Series, fit: _Fit, group_of: NDArray[np.intp]) -> pd.Dat
     same_group = group_of[:, None] == group_of
     contrasts = np.eye(len(counts)) - same_group / same_group.sum(axis=1, keepdims=True)
     strength = (contrasts @ best[:-1]).round(DECIMALS) + 0.0  # no zero with a sign
-    low, high = np.transpose([_interval(fit, best, contrast) for contrast in contrasts])
-    stronger = _certainly_stronger(fit, best)
+    covariance = fit.covariance(best)
+    low, high = np.transpose([_interval(fit, best, covariance, contrast) for contrast in contrasts])
+    stronger = _certainly_stronger(fit, best, covariance)
     table = pd.DataFrame(
         {
             "player": counts.index,
@@ -164,16 +177,22 @@ def _players(counts: pd.Series, fit: _Fit, group_of: NDArray[np.intp]) -> pd.Dat
     return table.sort_values(["rank", "player"], ignore_index=True)
 
 
-def _interval(fit: _Fit, best: Numbers, contrast: Numbers) -> tuple[float, float]:
+def _course(covariance: Numbers, contrast: Numbers) -> Numbers:
+    """How the most likely parameters change, nearly, when a contrast of strengths grows by 1."""
+    course: Numbers = covariance[:, :-1] @ contrast
+    return course / (contrast @ course[:-1])
+
+
+def _interval(fit: _Fit, best: Numbers, covariance: Numbers, contrast: Numbers) -> tuple[float, float]:
     """The values of a contrast of strengths that lose no more likelihood than chance does in 95 %."""
-    direction = np.append(contrast, 0) / (contrast @ contrast)
+    course = _course(covariance, contrast)
     value, top = float(contrast @ best[:-1]), fit.likelihood(best)
     limit, near = float(chi2.ppf(1 - ERROR, 1)) ** 0.5, best
 
     def beyond(place: float) -> float:
         """How far the root of the deviance is above its limit. The root is nearly a straight line on either side."""
         nonlocal near  # a fit begins where the last one ended
-        near = fit.maximum(near + (place - contrast @ near[:-1]) * direction, contrast)
+        near = fit.maximum(near + (place - contrast @ near[:-1]) * course, contrast)
         return max(2 * (top - fit.likelihood(near)), 0.0) ** 0.5 - limit
 
     ends = []
@@ -185,16 +204,20 @@ def _interval(fit: _Fit, best: Numbers, contrast: Numbers) -> tuple[float, float
     return ends[0], ends[1]
 
 
-def _certainly_stronger(fit: _Fit, best: Numbers) -> NDArray[np.bool_]:
+def _certainly_stronger(fit: _Fit, best: Numbers, covariance: Numbers) -> NDArray[np.bool_]:
     """Whether a player (row) is certainly stronger than another (column)."""
-    size, top = len(best) - 1, fit.likelihood(best)
-    p = np.full((size, size), np.inf)  # so a player against itself comes last in the order of p
+    size, top, limit = len(best) - 1, fit.likelihood(best), chi2.ppf(1 - ERROR, 1)
+    deviances = np.zeros((size, size))
     for one, other in combinations(range(size), 2):
         contrast = np.zeros(size)
         contrast[[one, other]] = 1, -1
-        start = best.copy()
-        start[[one, other]] = best[[one, other]].mean()
-        p[one, other] = p[other, one] = chi2.sf(2 * (top - fit.likelihood(fit.maximum(start, contrast))), 1)
+        equal = best - (best[one] - best[other]) * _course(covariance, contrast)
+        deviance = 2 * (top - fit.likelihood(equal))
+        if deviance >= limit:  # if not, the likeliest equal strengths have an even smaller one, and nothing is certain
+            deviance = 2 * (top - fit.likelihood(fit.maximum(equal, contrast)))
+        deviances[one, other] = deviances[other, one] = deviance
+    p = chi2.sf(deviances, 1)
+    np.fill_diagonal(p, np.inf)  # a player against itself comes last
     certain = np.zeros((size, size), dtype=bool)
     limits = ERROR / np.arange(size - 1, 0, -1)  # Holm's: the smallest p must be the smallest
     for player in range(size):

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.stats import chi2
 
 from agon import AgonError
 from agon_design.strengths import strengths
@@ -63,16 +64,15 @@ def test_ties_do_not_pull_the_strengths_together():
     assert found.ties > 0.25 and known(found, 3) == pytest.approx(truth, abs=0.12)
 
 
-def test_strengths_with_ties_are_those_of_a_general_optimizer():
-    played = drawn(np.random.default_rng(6), np.array([-1.0, 0.0, 1.0]), 40, tie=1.0)
+def likelihood_of(played, size):
+    """The negative log-likelihood with prior wins, of the strengths and the logarithm of the constant of ties."""
     first, second = (played[played.seat == seat].reset_index() for seat in (0, 1))
     lead = np.sign(first.score - second.score)
 
     def loss(parameters):
-        """The log-likelihood as Davidson has it, with the prior wins."""
-        strength, tie = np.append(parameters[:2], -parameters[:2].sum()), np.exp(parameters[2])
+        strength, tie = parameters[:-1], np.exp(parameters[-1])
         half = (strength[first.player.astype(int)] - strength[second.player.astype(int)]) / 2
-        prior = np.subtract.outer(strength, strength)[~np.eye(3, dtype=bool)] / 2
+        prior = np.subtract.outer(strength, strength)[~np.eye(size, dtype=bool)] / 2
 
         def log_chance(half, outcome):
             odds = np.where(outcome == 0, tie, np.exp(half * outcome))
@@ -80,8 +80,40 @@ def test_strengths_with_ties_are_those_of_a_general_optimizer():
 
         return -log_chance(half, lead).sum() - 0.1 * log_chance(prior, 1).sum()
 
-    best = minimize(loss, np.zeros(3), tol=1e-10).x
+    return loss
+
+
+def test_strengths_with_ties_are_those_of_a_general_optimizer():
+    played = drawn(np.random.default_rng(6), np.array([-1.0, 0.0, 1.0]), 40, tie=1.0)
+    loss = likelihood_of(played, 3)
+    best = minimize(lambda free: loss(np.array([*free[:2], -sum(free[:2]), free[2]])), np.zeros(3), tol=1e-10).x
     assert known(strengths(played), 3)[:2] == pytest.approx(best[:2], abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ranges_of_ranks_are_those_of_a_general_optimizer(seed):
+    size = 5
+    played = drawn(np.random.default_rng(seed), np.linspace(-1.5, 1.5, size), 120, tie=0.5)
+    loss = likelihood_of(played, size)
+
+    def fitted(**equal):
+        rules = [{"type": "eq", "fun": lambda each: each[:-1].sum()}, *equal.values()]
+        return minimize(loss, np.zeros(size + 1), method="SLSQP", constraints=rules, tol=1e-12)
+
+    best, p = fitted(), np.full((size, size), np.inf)
+    for one, other in combinations(range(size), 2):
+        equal = fitted(equal={"type": "eq", "fun": lambda each, one=one, other=other: each[one] - each[other]})
+        p[one, other] = p[other, one] = chi2.sf(2 * (equal.fun - best.fun), 1)
+    stronger = np.zeros((size, size), dtype=bool)
+    for player in range(size):
+        for nth, other in enumerate(np.argsort(p[player])[: size - 1]):
+            if p[player, other] > 0.05 / (size - 1 - nth):
+                break
+            stronger[player, other] = best.x[player] > best.x[other]
+    found = strengths(played).players.set_index("player").loc[[*map(str, range(size))]]
+    assert found.rank_low.tolist() == (1 + stronger.sum(axis=0)).tolist()
+    assert found.rank_high.tolist() == (size - stronger.sum(axis=1)).tolist()
+    assert 0 < stronger.sum() < size * (size - 1) / 2
 
 
 def test_three_scripts_that_tie_in_every_match_share_a_rank_from_1_to_3():

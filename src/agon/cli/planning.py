@@ -60,10 +60,6 @@ def plan(settings: Settings) -> None:
     experiment=NAME is a file in conf/experiment. experiment.repetitions=2 changes one of its settings. batch=true asks
     in batches.
     """
-    from agon.models.batch import Journal, use_batches
-    from agon.record.estimate import estimates
-    from agon.record.habits import Habits
-
     _, matches, models, recording = experiment_of(settings)
     variants = Counter((match.game.name, match.game.variant) for match in matches)
     for game, total in Counter(match.game.name for match in matches).items():
@@ -85,6 +81,10 @@ def plan(settings: Settings) -> None:
     if not models:
         click.echo("all scripts: no calls, no cost")
         return
+    from agon.models.batch import Journal, use_batches
+    from agon.record.estimate import estimates
+    from agon.record.habits import Habits
+
     if len(recording):
         click.echo(
             f"recorded already: {count(len(recording), 'exchange')} in {display_path(recording.path)}; what is left:"

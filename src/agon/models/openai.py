@@ -281,10 +281,12 @@ def _message_body(message: Message, call: dict[str, Any] | None, before: dict[st
     if before is not None and message.role == "user":
         return {"role": "tool", "tool_call_id": before["tool_calls"][0]["id"], "content": text_of(message)}
     thoughts = [block for block in message.opaque if block is not call]
-    body = {"role": message.role, "content": text_of(message)}
+    body: dict[str, Any] = {"role": message.role, "content": text_of(message)}
     if call is not None:
         body |= {name: value for name, value in call.items() if name != "type"}
-    return body | ({"reasoning_details": thoughts} if thoughts else {})
+    if thoughts:
+        body["reasoning_details"] = thoughts
+    return body
 
 
 def _batch_failure(status: str, code: str | None, message: str | None) -> CallFailed:

@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import blake2b
 from importlib import import_module
 from time import perf_counter
@@ -282,10 +283,8 @@ class Remote(Model):
             return fault
         try:
             answer = with_source(self.read(content), content)
-            bytes_in, bytes_out = (
-                sum(len(text.encode()) for text in texts)
-                for texts in ([message.text for message in messages], [answer.text, answer.thinking])
-            )
+            bytes_in = len("".join([message.text for message in messages]).encode())
+            bytes_out = len((answer.text + answer.thinking).encode())
         except Exception:  # servers put anything anywhere
             return self.no_answer(data)
         too_few = (
@@ -359,8 +358,14 @@ class Remote(Model):
 def with_source(answer: Answer, content: Any) -> Answer:
     """The answer with what the JSON of its response says about who answered."""
     values = (content.get(name) for name in ("model", "provider", "system_fingerprint"))
-    served, provider, fingerprint = (clean(one_line(value)) if isinstance(value, str) else "" for value in values)
+    served, provider, fingerprint = (_name_in(value[: READ + 1]) if isinstance(value, str) else "" for value in values)
     return replace(answer, served=served, provider=provider, fingerprint=fingerprint)
+
+
+@lru_cache(64)
+def _name_in(text: str) -> str:
+    """A name in a response as one line without secrets, kept because the search for secrets is slow and names are few."""
+    return clean(one_line(text))
 
 
 def _with_hashes(value: Any) -> Any:
@@ -434,7 +439,7 @@ def join_calls(text: str, calls: Sequence[tuple[str, Any]]) -> tuple[str, bool]:
 
 def _without_calls(message: Message) -> Message:
     """A message with its tool calls as text only, because providers accept no calls if no tools are offered."""
-    if not any(block.get("type") in CALLS for block in message.opaque):
+    if not message.opaque or not any(block.get("type") in CALLS for block in message.opaque):
         return message
     return message._replace(
         opaque=tuple(block for block in message.opaque if block.get("type") not in {*CALLS, "text", "message"})
@@ -448,7 +453,8 @@ def with_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, dict[str,
     """
     before = None
     for message in messages:
-        call = next((block for block in message.opaque if block.get("type") in CALLS), None)
+        blocks = message.opaque
+        call = next((block for block in blocks if block.get("type") in CALLS), None) if blocks else None
         yield message, call, before
         before = call
 

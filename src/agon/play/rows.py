@@ -94,7 +94,7 @@ def merge_turns(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.Dat
         for name, values in columns.items()
         if values
     }
-    turns = typed(merged)
+    turns = typed(merged, copy=False)
     order = np.array([place.get(match, -1) for match in turns.match.cat.categories], dtype=np.int64)[
         turns.match.cat.codes
     ]

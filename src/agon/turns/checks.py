@@ -51,7 +51,7 @@ def validated(turns: pd.DataFrame) -> pd.DataFrame:
     from pandera.errors import SchemaError
 
     try:
-        schema_of_turns.validate(turns, lazy=False)
+        schema_of_turns.validate(turns, lazy=False, inplace=True)  # the check changes nothing, and needs no copy
     except SchemaError as error:
         raise AgonError(f"not a turns table: {str(error).splitlines()[0]}") from None
     if fault := type_fault(turns):

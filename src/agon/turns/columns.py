@@ -120,11 +120,12 @@ def schema() -> Any:
     return pa.DataFrameSchema(columns, strict=True, ordered=True)
 
 
-def typed(columns: dict[str, Any]) -> pd.DataFrame:
+def typed(columns: dict[str, Any], *, copy: bool = True) -> pd.DataFrame:
     """A turns table with the types of COLUMNS, from `columns`: name -> values.
 
     A missing column is absent in all rows, or for role and fallback empty, and for cached false. `completed` adds those of LATER.
-    Raises AgonError for an unknown column, and if a column that turns need is missing.
+    `copy`: whether the table gets arrays of its own, as it must if columns share theirs. Raises AgonError for an unknown column,
+    and if a column that turns need is missing.
     """
     unknown = sorted(set(columns) - set(COLUMNS))
     if unknown:
@@ -134,10 +135,11 @@ def typed(columns: dict[str, Any]) -> pd.DataFrame:
         {
             name: pd.Series(
                 columns[name] if name in columns else _absent(name, dtype, absent, length), dtype=dtype, copy=False
-            )  # the frame copies
+            )
             for name, (dtype, absent, _) in COLUMNS.items()
             if name in columns or name not in LATER
-        }
+        },
+        copy=copy,
     )
     return turns if turns.shape[1] == len(COLUMNS) else completed(turns)[list(COLUMNS)]
 
