@@ -1,13 +1,39 @@
-"""Makes docs/deviations.md from docs/deviations/: rows from severity.csv, differences.csv and verdicts.csv, text from page.txt.
+"""Makes docs/deviations.md and docs/not-judged.md from docs/deviations/: rows from the CSV files, texts from the files in .txt.
 
-Run python .ci/deviations.py after you have changed a row or the text.
+It puts the words of each statement before its name. Run python .ci/deviations.py after you have changed a row, a text or a statement.
 """
 
+import ast
 import csv
+import json
 import re
+from functools import cache
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
+PAGES = ("deviations", "not-judged")
+
+
+@cache
+def claims() -> dict[str, str]:
+    """Name of a statement -> its words: the first paragraph of the docstring in a notebook PAPER_claims.
+
+    A number that the notebook fills in is three dots.
+    """
+    found = {}
+    for path in sorted((DOCS.parent / "notebooks").glob("*_claims.ipynb")):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            source = "".join(cell["source"])
+            for each in ast.parse(source).body if "@statement(" in source else []:
+                if isinstance(each, ast.FunctionDef):
+                    first = (ast.get_docstring(each) or "").partition("\n\n")[0]
+                    found[each.name] = re.sub(r"\{\w+\}", "...", " ".join(first.split())).rstrip(".")
+    return found
+
+
+def worded(name: str) -> str:
+    """A statement in words, with its name; another name as it is."""
+    return f'"{claims()[name]}" (`{name}`)' if name in claims() else f"`{name}`"
 
 
 def rows(name: str, **wanted: str) -> list[dict[str, str]]:
@@ -31,18 +57,20 @@ def marked(mark: re.Match[str]) -> str:
     if name == "differences":
         return table(rows(name, paper=section))
     verdicts = [
-        {"where": f"{row['paper']} {row['section']}", "statement": f"`{row['statement']}`"}
+        {"where": f"{row['paper']} {row['section']}", "statement": worded(row["statement"])}
         | {key: row[key] for key in ("before", "now", "why")}
         for row in rows(name, changed_by=section)
     ]
     return table(verdicts)
 
 
-def page() -> str:
-    """The page."""
-    text = (DOCS / "deviations/page.txt").read_text(encoding="utf-8")
+def page(name: str) -> str:
+    """A page of PAGES."""
+    text = (DOCS / f"deviations/{name}.txt").read_text(encoding="utf-8")
+    text = re.sub(r"`(\w+)`", lambda found: worded(found[1]), text)
     return re.sub(r"^\{\{ (\w+): (.*) \}\}$", marked, text, flags=re.MULTILINE)
 
 
 if __name__ == "__main__":
-    (DOCS / "deviations.md").write_text(page(), encoding="utf-8")
+    for each in PAGES:
+        (DOCS / f"{each}.md").write_text(page(each), encoding="utf-8")

@@ -9,7 +9,7 @@ from agon.games.base import families
 from agon.games.matrix import MatrixGame
 from agon.models import Answer
 from agon.plan import Match, Seat
-from agon.play import play_async
+from agon.play import play_async, play_instantly
 
 VOID = "-"
 GAMES = {game.name + ("" if game.variant == "default" else f"_{game.variant}"): game for game in games()}
@@ -139,11 +139,5 @@ def seated(*players, game=PD, number=0):
 
 def at_the_table(match, *models, live=False):
     """The match as it was played, with a model for each seat (None for scripts)."""
-    playing = play_async(match, {str(seat): model for seat, model in enumerate(models)}, instant=not live)
-    if live:
-        return asyncio.run(playing)
-    try:
-        playing.send(None)
-    except StopIteration as end:
-        return end.value
-    raise AssertionError("somebody waits")
+    by_seat = {str(seat): model for seat, model in enumerate(models)}
+    return asyncio.run(play_async(match, by_seat)) if live else play_instantly(match, by_seat)

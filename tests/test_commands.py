@@ -209,7 +209,7 @@ def test_an_unknown_notebook_parameter_names_those_there_are(capfd):
 
 
 def test_no_notebook_name_says_how_to_give_one(capfd):
-    assert "Missing argument 'NAME'. (agon notebook --help)" in failed(capfd, "notebook", code=2)
+    assert "notebook needs NAME (agon notebook --help)" in failed(capfd, "notebook", code=2)
 
 
 def test_missing_data_say_where_they_come_from(capfd, tmp_path):
@@ -303,17 +303,35 @@ def test_cfg_job_prints_the_composed_configuration_alone(capfd):
         assert printed == OmegaConf.to_yaml(configuration(words)) and "repetitions: 7" in printed
 
 
+def test_a_file_that_is_not_there_is_one_line_for_every_verb_that_reads_turns(capfd):
+    for words in (
+        "compare --metric cooperation_rate --by agent --turns no.parquet",
+        "rate --turns no.parquet",
+        "make-logs --turns no.parquet --folder x",
+    ):
+        assert "no.parquet is not there: " in failed(capfd, *words.split())
+
+
 def test_unknown_words_are_one_line_that_offers_the_nearest(capfd):
     for words, said in {
         ("paly",): "there is no command 'paly': did you mean play?",
         ("plan", "--colour"): "plan has settings: write colour=VALUE instead of --colour",
         ("plan", "--repetitions"): "write experiment.repetitions=VALUE instead of --repetitions",
-        ("make-settings", "--keeep=3"): "No such option '--keeep'.",
+        ("make-settings", "--keeep=3"): "there is no option --keeep: did you mean --keep? (agon make-settings --help)",
+        ("plan", "experiment=scripted", "-x"): "there is no option -x (agon plan --help)",
         ("make-settings", "--keep=0"): "'--keep': 0 is not in the range x>=1. (agon make-settings --help)",
-        ("make-settings", "other"): "unexpected extra argument (other)",
-        ("make-logs", "--turns=x"): "Missing option '--folder'. (agon make-logs --help)",
+        ("make-settings", "other"): "make-settings takes only options, and other is none (agon make-settings --help)",
+        ("make-logs", "--turns=x"): "make-logs needs --folder TEXT: ",
+        (
+            "compare",
+            "no.parquet",
+            "--by",
+            "agent",
+        ): "compare takes only options: write --turns no.parquet (agon compare --help)",
+        ("rate", "my games.parquet"): "rate takes only options: write --turns 'my games.parquet' (agon rate --help)",
+        ("compare", "--turns=no.parquet"): "compare needs --metric ",
         ("compare", "by=agent: zs"): "compare has options: write --by 'agent: zs' instead of by=agent: zs",
-        ("certify-problems",): "Missing argument 'FILES...'. (agon certify-problems --help)",
+        ("certify-problems",): "certify-problems needs FILES... (agon certify-problems --help)",
     }.items():
         assert said in failed(capfd, *words, code=2)
 
@@ -391,7 +409,8 @@ def test_broken_commands_of_a_family_break_no_others(with_chess, code, fault):
 def test_a_path_may_begin_in_the_home_folder(capfd, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "x.parquet").write_text("mine")
-    assert "exists and is not a turns table" in failed(capfd, "play", "experiment=scripted", "out='~/x.parquet'")
+    said = failed(capfd, "play", "experiment=scripted", "out='~/x.parquet'")
+    assert f"{tmp_path}/x.parquet exists and is not a turns table" in said
     with pytest.raises(AgonError, match=str(tmp_path / "x.parquet")):
         read("~/x.parquet")
 
@@ -483,8 +502,8 @@ def test_bash_completes_verbs_options_and_names(tmp_path):
     (tmp_path / "agon").chmod(0o755)
     for words, offered in {
         "agon list mo": ["models"],
-        "agon export --exp": ["--experiment"],
-        "agon export --experiment script": ["scripted"],
+        "agon rate --exp": ["--experiment"],
+        "agon rate --experiment script": ["scripted"],
         "agon compare --metric opponent_comprehension_": ["opponent_comprehension_as_done"],
         "agon new": ["new"],
         "agon new st": ["study"],
@@ -601,6 +620,63 @@ def test_plan_record_and_play_from_end_to_end(project):
     asked = turns[turns.model.notna()]
     assert asked.attempts.sum() == made and asked.cached.all() and set(asked.model) == {"quick"}
     assert asked.reply.str.contains("stand-in").mean() > 0.8 and validated(turns) is turns
+
+
+def test_old_unreadable_answers_stop_no_run_whose_new_ones_can_be_read(project):
+    words = "experiment=nonsense experiment.models=[nonsense]"
+    lines = project.recordings("nonsense") / "exchanges.jsonl"
+    pairing = {"games": ["pd"], "models": ["nonsense"], "seats": [["zs"], ["uniform"]]}
+    project.conf("experiment", "nonsense", name="nonsense", repetitions=3, models=["nonsense"], pairings=[pairing])
+    with serving(answer=lambda body: "what?") as server:
+        project.model(server.openai, "nonsense", concurrency=1)
+        for run in (1, 2):
+            [(code, said, _)] = told(project, f"record {words}")
+            assert code == 3 and "none of the first 3" in said and run * 30 <= server.requests <= run * 32
+        assert said.count("(rm data/recordings/nonsense/exchanges.jsonl)") == 1 and "paid for, once more" in said
+    with serving() as server:
+        project.model(server.openai, "nonsense", concurrency=1)
+        assert told(project, f"record {words}")[0][0] == 0 and 0 < server.requests < 48
+        lines.unlink()
+        assert told(project, f"record {words} budget.calls=48")[0][0] == 0 and len(recorded(project, "nonsense")) == 48
+
+
+@pytest.mark.parametrize(
+    ("price", "limit", "words"),
+    [
+        (0.0, "budget.usd=1", ""),
+        (0.0, "", ""),
+        (
+            0.0,
+            "budget.tokens=1e6",
+            r", and at most [\d,]+ tokens more for calls without a credible count of tokens \(it",
+        ),
+        (9.0, "budget.usd=1", r", and at most [\d,]+ tokens and 0\.\d+ USD more for calls without a credible count of"),
+        (9.0, "", r", without the cost of 10 answers without a credible count of tokens \(it is absent, or too small"),
+    ],
+)
+def test_only_what_costs_or_is_limited_is_said_of_calls_without_counts(project, price, limit, words):
+    name = f"uncounted_{price:g}_{limit.partition('=')[0].removeprefix('budget.')}"
+    project.experiment(name, 1)
+    with serving(answer=lambda body: "no") as server:  # two letters are 0 tokens to this server
+        project.model(server.openai, price={"input": price, "cached": price, "output": price})
+        [(code, said, _)] = told(project, f"record experiment={name} readable=0 budget.calls=10 {limit}")
+    [line] = [line for line in said.splitlines() if "10 exchanges" in line]
+    assert code == 3 and re.search(r"\d USD" + words, line) and ("credible" in line) == bool(words)
+
+
+def test_plan_lists_who_meets_whom_and_names_the_setting_that_limits_answers(project):
+    pairing = {"games": ["pd"], "models": ["quick"], "seats": [["zs", "cot"], ["zs", "srep", "grim", "mf", "uniform"]]}
+    project.conf("experiment", "meetings", name="meetings", repetitions=2, pairings=[pairing])
+    [(_, said, _), (_, limited, _)] = told(
+        project,
+        "plan experiment=meetings",
+        "plan experiment=meetings experiment.models=[quick] +experiment.sampling=as_done",
+    )
+    listed = re.findall(r"^ +2 matches: (\S+) against (\S+)$", said, re.MULTILINE)
+    assert len(listed) == len({*listed}) == 8 and {first for first, _ in listed} == {"zs@quick", "cot@quick"}
+    assert re.search(r"^ +and 2 more groups of players$", said, re.MULTILINE)
+    note = "note: conf/model/quick.yaml sets no max_tokens, so answers have no limit: write parameters: {max_tokens: N}"
+    assert note in said and re.search(r"^  at most .* no limit", said, re.MULTILINE) and "no limit" not in limited
 
 
 def test_a_tournament_where_seats_differ_is_noted_before_anything_is_paid(project):
@@ -802,9 +878,9 @@ def test_recorded_games_are_listed_with_what_takes_them(project):
     )
     lines = {line.split()[0]: line for line in listed[1].splitlines()}
     for name, made in (("counterfactual", "agon ingest source=counterfactual"), ("lent", "transcripts/lent.parquet")):
-        assert made in lines[name] and "for compare, rate, export and notebooks" in lines[name]
+        assert made in lines[name] and "for compare, rate and notebooks" in lines[name]
     assert "tiny" in lines and "for compare" not in lines["tiny"] and compared[0] == 0
-    assert planned[0] == 1 and "it is of recorded games, which compare, rate, export and notebooks take" in planned[2]
+    assert planned[0] == 1 and "these are recorded games, for compare, rate and notebooks" in planned[2]
 
 
 def test_what_a_budget_did_not_allow_is_named_beside_what_was_expected(project):
@@ -858,7 +934,7 @@ def test_recorded_answers_that_do_not_fit_any_more_are_said_to_be_there(project,
     held = len(recorded(project, "changed"))
     assert play[0] == 1 and play[2].count("\n") == 1
     for text in (play[2], record[1]):
-        assert f"the recording has {held} answers, none of these matches: what differs is {said}" in text
+        assert f"the recording has {held} answers, none of them of these matches: what differs is {said}" in text
 
 
 # --- stopped, and what cannot be written

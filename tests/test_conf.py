@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from types import SimpleNamespace
 
 import hydra
 import pytest
@@ -16,8 +17,11 @@ from agon.conf import (
     file_of,
     forget_files,
     names,
+    recorded_games,
     settings_of,
 )
+from agon.conf.derived import derived_settings
+from agon.conf.files import reader_settings
 
 FILES = [
     (group, name)
@@ -51,6 +55,31 @@ def test_a_game_made_of_another_is_refused_where_no_package_makes_any(monkeypatc
         error.value
     ) and "install agon_twins" in str(error.value)
     assert derived_games("pd", CONF) == {}
+
+
+def test_several_packages_may_make_games_of_games(monkeypatch):
+    def door(only):
+        def settings(game, name, conf):
+            if name != only:
+                raise AgonError(f"{only} makes no {name}")
+            return {"made by": only}
+
+        module = SimpleNamespace(settings=settings, made_of=lambda game, conf: {only: f"of {game}"})
+        return SimpleNamespace(load=lambda: module)
+
+    monkeypatch.setattr("agon.conf.derived.makers", lambda: (door("moss"), door("mirror")))
+    assert derived_settings("pd", "moss", CONF) == {"made by": "moss"}
+    assert derived_settings("pd", "mirror", CONF) == {"made by": "mirror"}
+    assert derived_games("pd", CONF) == {"moss": "of pd", "mirror": "of pd"}
+    with pytest.raises(AgonError, match="moss makes no fern; mirror makes no fern"):
+        derived_settings("pd", "fern", CONF)
+
+
+@pytest.mark.parametrize(("line", "said"), [("families:", "families in conf"), ("recorded:", "recorded in ")])
+def test_a_setting_that_is_empty_is_named(tmp_path, line, said):
+    (tmp_path / "config.yaml").write_text(f"agon: true\n{line}\n")
+    with pytest.raises(AgonError, match=f"^{said}.* is None; it must be "):
+        (reader_settings if line == "families:" else recorded_games)(tmp_path)
 
 
 @pytest.mark.parametrize("group", ["agent", "game", "model", "twin"])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from harness import GAMES, WITHOUT_LOGS, experiment, first
+from harness import GAMES, WITHOUT_LOGS, experiment, first, seated
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +24,7 @@ from agon.models.recording import Recording, Writer
 from agon.models.standin import StandIn
 from agon.plan import models_of, plan
 from agon.record import record
-from agon.record.dry_run import LETTERS, Counts
+from agon.record.dry_run import LETTERS, Counts, play_out
 from agon.record.estimate import CALL, TOKEN, estimates
 from agon.record.habits import Habits
 
@@ -176,6 +176,19 @@ def test_a_weighed_answer_is_no_longer_than_its_labels():
 def test_samples_of_a_vote_are_all_counted():
     one, three = (expected(pairing(agent, "best_reply_to_last"), standin()).calls for agent in ("zs", "zs_sc3"))
     assert three == 3 * one == 3 * 2 * ROUNDS
+
+
+class Waits(LLM):
+    """An agent that waits for something other than its model."""
+
+    async def act(self, view, dice):
+        await asyncio.sleep(0)
+        return await super().act(view, dice)
+
+
+def test_an_agent_that_waits_for_others_is_named_before_anything_is_paid():
+    with pytest.raises(AgonError, match="an agent waits for something other than its model"):
+        play_out(seated(Waits, tit_for_tat), {"0": standin()})
 
 
 def test_scripts_are_for_nothing():

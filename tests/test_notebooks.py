@@ -157,7 +157,8 @@ def test_a_figure_does_not_repeat_the_answer_above_it(tmp_path):
         above = nbformat.v4.new_output("display_data", {"text/markdown": answer})
         text = asked(nbformat.v4.new_code_cell("1", outputs=[above, drawn]), figures=tmp_path)
         source = re.search(r"svg\+xml;base64,([^\"]+)", text)[1]
-        assert ("They learn" in b64decode(source).decode()) is repeated
+        assert "They learn" not in b64decode(source).decode()
+        assert ("<figcaption>They learn</figcaption>" in text) is repeated
 
 
 def test_a_guide_leads_from_the_report_to_what_it_leads_to_from_docs():

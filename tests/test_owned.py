@@ -50,9 +50,6 @@ TAKEN = [
     ("play experiment=tiny out=data/x.parquet", "is in data/"),
     ("play experiment=tiny out=notes.parquet", "is not a turns table"),
     ("play experiment=tiny out=folder.parquet", "is not a turns table"),
-    ("export --experiment tiny --out conf", "holds agent"),
-    ("export --experiment tiny --out notes.parquet", "is a file: name a folder"),
-    ("export --experiment tiny --out data/exports", "is in data/"),
     ("make-settings --folder made --games prisoner3", "made/prisoner3/01.json exists with other content"),
     (
         "invent-ruleset --name mine --folder rules --items 60 --recipes 70 --raw 20 --depth 3",
@@ -91,9 +88,8 @@ def test_with_force_it_is_written_over(project):
 
 
 def test_what_the_same_command_made_is_made_again(project):
-    for words in (PLAY, f"{PLAY} fresh=true", *["export --experiment tiny"] * 2):
+    for words in (PLAY, f"{PLAY} fresh=true"):
         assert project.run(*words.split()).returncode == 0
-    assert len(list((project.folder / "exports/tiny").iterdir())) == 3
 
 
 def test_parts_of_killed_commands_go_and_those_of_living_ones_stay(project):

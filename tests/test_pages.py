@@ -117,19 +117,62 @@ def test_text_in_figures_of_findings_can_be_read_on_a_phone(paper, visit):
     assert len(sizes) > 3 and min(sizes) >= SMALLEST
 
 
-def test_a_figure_fills_the_screen_on_a_tap_until_it_is_closed(visit):
+@pytest.mark.parametrize(("name", "many"), [("counterfactual_findings", 1), ("magic_tables", 1), ("index", 2)])
+def test_a_figure_fills_the_screen_on_a_tap_until_it_is_closed(name, many, visit):
     def tapped(page):
-        picture = page.locator("figure img").first
-        boxes = [picture.bounding_box()]
-        picture.click()
-        boxes.append(picture.bounding_box())
-        page.get_by_role("link", name="Close").click()
-        return [*boxes, picture.bounding_box()], page.evaluate("innerWidth - document.documentElement.scrollWidth")
+        page.evaluate("document.querySelectorAll('main details').forEach((part) => { part.open = true; })")
+        seen = []
+        for kind in ("wide", "narrow")[:many]:
+            figure = page.locator(f"figure.{kind}" if many > 1 else "figure").first
+            picture, title = figure.locator("img"), figure.locator("figcaption")
+            boxes = [picture.bounding_box()]
+            picture.click()
+            boxes.append(picture.bounding_box())
+            page.locator("figure:target .larger").evaluate("(box) => box.scrollTo(box.scrollWidth, box.scrollHeight)")
+            boxes.append(picture.bounding_box())
+            seen.append(
+                (boxes, figure.bounding_box(), title.bounding_box(), title.inner_text(), picture.get_attribute("alt"))
+            )
+            page.get_by_role("link", name="Close", exact=True).click()
+            boxes.append(picture.bounding_box())
+        return seen, page.evaluate("innerWidth - document.documentElement.scrollWidth")
 
-    path = ROOT / "reports/counterfactual_findings.html"
-    (small, large, again), spare = visit(path, tapped, viewport={"width": 390, "height": 800})
-    assert large["width"] >= 1.5 * small["width"] and again["width"] == small["width"]
-    assert 0 <= again["y"] < 800 and spare == 0
+    seen, spare = visit(ROOT / f"reports/{name}.html", tapped, viewport={"width": 390, "height": 800})
+    assert spare == 0 and len(seen) == many
+    for (small, large, moved, again), screen, title, told, alt in seen:
+        assert large["width"] >= 1.5 * small["width"] or large["width"] > 390
+        assert (screen["x"], screen["width"], screen["height"]) == (0, 390, 800)
+        assert alt and alt in told and title["y"] >= 0 and title["x"] + title["width"] <= 390
+        assert large["x"] >= 0 and moved["x"] + moved["width"] <= 390 and moved["y"] + moved["height"] <= 800
+        assert again["width"] == small["width"] and 0 <= again["y"] < 800
+
+
+BROKEN = """() => {
+  const split = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) for (const word of texts.currentNode.data.matchAll(/\\p{L}{2,}/gu)) {
+    const range = document.createRange();
+    range.setStart(texts.currentNode, word.index);
+    range.setEnd(texts.currentNode, word.index + word[0].length);
+    const lines = new Set([...range.getClientRects()].filter((box) => box.width).map((box) => Math.round(box.top)));
+    if (lines.size > 1) split.push(`${word[0]} in ${texts.currentNode.data.slice(0, 80)}`);
+  }
+  return split;
+}"""
+"""Words that are on two lines."""
+
+
+@every_page
+def test_no_word_is_broken_on_a_phone(path, visit):
+    def broken(page):
+        page.evaluate("document.querySelectorAll('main details').forEach((part) => { part.open = true; })")
+        found = {}
+        for width in (320, 390):
+            page.set_viewport_size({"width": width, "height": 800})
+            found[width] = page.evaluate(BROKEN)[:5]
+        return found
+
+    assert visit(path, broken) == {320: [], 390: []}
 
 
 ALIKE = "tr:nth-child(n+4), .square:nth-child(n+9), .code, li:nth-child(n+12), #explorer details:nth-of-type(n+6)"

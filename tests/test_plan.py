@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import pandas as pd
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from agon import ROOT, AgonError
 from agon.conf import CONF, FEW, configuration, expand_settings, games, load, names, settings_of, suggest
+from agon.games import Choice, Game, Observation
 from agon.games.matrix.game import MatrixGame
 from agon.plan import cautions, models_of, plan
 from agon.plan.symmetry import difference
@@ -144,6 +145,41 @@ def test_the_seats_of_these_games_differ_and_of_no_others():
 @pytest.mark.parametrize("game", [UNEVEN, RENAMED, replace(UNEVEN, payoff=(((1, 1), (0, 4)), ((5, 0), (1, 1))))])
 def test_a_payoff_table_that_favours_a_seat_is_known(game):
     assert difference(game) == "the same actions pay them differently"
+
+
+@dataclass(frozen=True)
+class Election(Game):
+    """Each player votes for another one, and is paid its votes."""
+
+    players: tuple[str, ...]
+    name: str = "election"
+    variant: str = "default"
+    seats: int = 3
+
+    def start(self, dice):
+        return 0
+
+    def to_move(self, state):
+        return (0, 1, 2)[: 3 * (state < 2)]
+
+    def legal_actions(self, state, seat):
+        return Choice(tuple(player for player in self.players if player != self.players[seat]))
+
+    def observe(self, state, seat):
+        return Observation(seat, state + 1, self.legal_actions(state, seat), (), self)
+
+    def step(self, state, actions):
+        return state + 1, tuple(float([*actions.values()].count(player)) for player in self.players)
+
+
+@pytest.mark.parametrize("name", ["Ann", "Zo\u00eb", "\u5b89"])
+def test_names_of_players_in_actions_make_no_seat_differ(name):
+    assert difference(Election((name, "Bea", "Cid"))) == ""
+
+
+def test_a_file_with_empty_defaults_stops_no_caution(conf):
+    (conf / "game/mine.yaml").write_text("defaults:\n_target_: agon.games.matrix.game.MatrixGame\n")
+    assert cautions(experiment(), conf=conf) == []
 
 
 def test_a_tournament_where_seats_differ_is_told_what_to_write_instead():

@@ -389,6 +389,15 @@ def test_a_result_is_the_same_bytes_whatever_order_a_processor_sums_in(tmp_path)
     assert (tmp_path / "0.csv").read_bytes() == (tmp_path / "1.csv").read_bytes() == b"name,value\na,0.6\nb,12.0\n"
 
 
+def test_a_result_that_cannot_be_written_leaves_the_one_before(tmp_path):
+    write_table(pd.DataFrame({"n": [1]}), tmp_path / "n.csv")
+    with pytest.raises(AgonError, match=r"n\.csv/more\.csv cannot be written"):
+        write_table(pd.DataFrame({"n": [2]}), tmp_path / "n.csv/more.csv")
+    with pytest.raises(UnicodeEncodeError):
+        write_table(pd.DataFrame({"n": ["\ud800"]}), tmp_path / "n.csv")
+    assert (tmp_path / "n.csv").read_text() == "n\n1\n" and len(list(tmp_path.iterdir())) == 1
+
+
 def plain(path, source):
     """A table as other programs write it: words and numbers without the types that pandas notes."""
     table = pq.read_table(source)

@@ -1,6 +1,7 @@
 """Replays: every game comes out as it was played, and what does not fit is said in a line."""
 
 import json
+from dataclasses import dataclass, fields
 
 import pandas as pd
 import pytest
@@ -9,10 +10,11 @@ from magic_games import any_or_void, seen
 
 from agon import AgonError
 from agon.conf import expand_settings, games, settings_of
+from agon.games.matrix import MatrixGame
 from agon.games.tables import games_table
 from agon.plan import Match, Seat
 from agon.play import play_now, turns_table
-from agon.replay import one_match, replay_match, seen_by
+from agon.replay import one_match, replay_in, replay_match, seen_by
 from agon.turns import read, read_games
 
 FAMILIES = ["chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods"]
@@ -76,6 +78,25 @@ def test_what_does_not_fit_is_refused(changed, said):
     _, turns = played(CHAMELEON)
     with pytest.raises(AgonError, match=said):
         replay_match(changed(turns), TABLE)
+
+
+@dataclass(frozen=True)
+class Shuffled(MatrixGame):
+    """A game that begins with dice."""
+
+    def start(self, dice):
+        dice.random()
+        return super().start(dice)
+
+
+def test_dice_that_an_id_does_not_give_are_not_guessed():
+    plain = EVERY[0]
+    shuffled = Shuffled(**{field.name: getattr(plain, field.name) for field in fields(plain) if field.init})
+    for game in (plain, shuffled):
+        assert replay_in(game, played(game)[1]).game == game
+    assert replay_in(plain, played(plain)[1].assign(match="game no. 7")).game == plain
+    with pytest.raises(AgonError, match=r"match game no\. 7 cannot be replayed: pd begins with dice"):
+        replay_in(shuffled, played(shuffled)[1].assign(match="game no. 7"))
 
 
 def test_a_match_is_found_by_its_id_or_as_the_first_of_its_setting():

@@ -307,7 +307,7 @@ def test_a_file_of_its_own_is_taken_in_the_study_alone(tmp_path):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["new"], "Missing argument"),
+        (["new"], "new needs {study}"),
         (["new", "game", "chess"], "'game' is not 'study'"),
         (["new", "study", "2x"], "is no name of a study"),
         (["new", "study", "a/b"], "is no name of a study"),
@@ -329,6 +329,20 @@ def test_a_study_inside_another_is_refused_with_the_way_out(tmp_path):
     assert not (tmp_path / "studies/one/studies").exists() and len(said.splitlines()) == 1
     run(*way.split(), where=tmp_path / "studies/one/notebooks")
     assert (tmp_path / "studies/two/dvc.yaml").is_file()
+
+
+def test_a_study_without_its_model_and_beside_its_folder_says_what_to_type(tmp_path):
+    said = patience.run([sys.executable, "-m", "agon", "new", "study", "thinking"], cwd=tmp_path).stdout
+    if "cannot be asked yet" in said:
+        assert (
+            "note: to try it without a model: rm -r studies/thinking, then the same command with --model standin"
+            in said
+        )
+    put(tmp_path, "conf/config.yaml", agon=True)
+    for name in ("thinkin", "thinking"):
+        said = run("agon", "play", f"experiment={name}", where=tmp_path, code=1)
+        assert said.endswith("the study studies/thinking has thinking: type cd studies/thinking first\n")
+    assert "did you mean scripted?" in run("agon", "play", "experiment=scriptd", where=tmp_path, code=1)
 
 
 @pytest.mark.parametrize("path", ["src", "src/agon/games", "data", ".dvc", "tests", "conf/game"])

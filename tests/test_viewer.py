@@ -51,6 +51,8 @@ def test_ballots_are_who_voted_for_whom():
     replay, _ = viewed(CLUES, saying(vote=["Player 2", None, "Player 1"]))
     assert viewer.ballots(replay).vote.tolist() == ["Player 2", "(unreadable)", "Player 1"]
     assert viewer.ballots(viewed(GAMES["rps"])[0]).empty
+    zero = replay._replace(steps=[step._replace(actions=dict.fromkeys(step.views, 0)) for step in replay.steps])
+    assert viewer.ballots(zero).vote.tolist() == [0, 0, 0]
 
 
 def test_rounds_are_told_from_the_seats_side():

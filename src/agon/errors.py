@@ -32,7 +32,8 @@ def count(number: int, noun: str, nouns: str = "") -> str:
 
 def interruption_message(words: Sequence[str]) -> str:
     """The message for a command that was interrupted."""
-    return "stopped; the same command continues" if words[:1] in (["record"], ["play"]) else "stopped"
+    continues = "".join(words[:1]).startswith(("play", "record"))  # record-until too
+    return "stopped; the same command continues" if continues else "stopped"
 
 
 def require_choice(what: str, value: object, choices: Any) -> None:
@@ -87,9 +88,9 @@ def _explain_unknown(name: str, text: str, kinds: Iterable[Any], is_key: bool) -
     else:
         kinds = [kind.key_type for kind in kinds if isinstance(kind, DictType)] if is_key else kinds
         words = [str(value) for kind in kinds if isinstance(kind, LiteralType) for value in kind.values]
-        said = text.removeprefix("Invalid enum value ")
+        value = text.removeprefix("Invalid enum value ")
         if words:
-            text = f"{'a name' if is_key else 'it'} is {said}, and must be {' or '.join(words)}"
+            text = f"{'a name' if is_key else 'it'} is {value}, and must be {' or '.join(words)}"
     near = difflib.get_close_matches(name, words, 1)
     return f"{text}: did you mean {near[0]}?" if near else text
 

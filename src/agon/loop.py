@@ -15,11 +15,11 @@ Script = Callable[[Observation, Dice], Any]
 """A strategy: a pure function of the view and the dice that gives a legal action."""
 
 TABLE = -1
-"""The number of the game itself in the place of a seat's number, because games throw dice too."""
+"""Stands in the place of a seat's number for the game itself, which throws dice too."""
 
 
 class seat_dice:  # noqa: N801 - used like a function: seat_dice(seed, seat)
-    """The dice of one seat (or of the table: seat -1) of one match."""
+    """The dice of one seat of one match, or of the game itself (seat TABLE)."""
 
     def __init__(self, seed: int, seat: int) -> None:
         self._seed = f"{seed}/{seat}"
@@ -104,7 +104,10 @@ def _paid_all(payoffs: Any, seats: int) -> bool:
 
 
 def start_match(game: Game[Any], seed: int) -> tuple[Steps, Moment, list[seat_dice]]:
-    """A match with a seed: its steps, the first moment, and the dice of each seat and of the game (dice[TABLE], the last)."""
+    """A match with a seed: its steps, its first moment, and the dice of each seat and, at last, of the game (dice[TABLE]).
+
+    Raises what `steps` raises.
+    """
     dice = [seat_dice(seed, seat) for seat in (*range(game.seats), TABLE)]
     match = steps(game, dice[TABLE])
     return match, next(match), dice

@@ -18,7 +18,7 @@ CONFIG = "conf/config.yaml"
 
 
 def _is_trusted(folder: Path) -> bool:
-    """Whether a folder belongs to the user, and nobody else may write to it but a group."""
+    """Whether a folder belongs to the user, and not everybody may write to it. A group may."""
     try:
         status = folder.stat()
     except OSError:
@@ -27,7 +27,7 @@ def _is_trusted(folder: Path) -> bool:
 
 
 def _folders() -> Iterator[Path]:
-    """The working folder, and those above it up to the repository's root, or to a folder that is not trusted."""
+    """The working folder, and those above it: up to the repository's root, and below the first that is not trusted."""
     for folder in (Path.cwd(), *Path.cwd().parents):
         if folder != Path.cwd() and not _is_trusted(folder):
             return
@@ -120,7 +120,10 @@ def read_text_file(path: Path, most: int = 1_000_000) -> str:
 
 
 def write_file(path: Path, text: str | bytes, force: bool = False) -> None:
-    """Writes a file, and its folder. Raises AgonError where another file is there, unless `force` allows to replace it."""
+    """Writes a file at once or not at all, and makes its folder.
+
+    Raises AgonError where a file with other content is there, unless `force` allows to replace it, and where it cannot be written.
+    """
     data = text if isinstance(text, bytes) else text.encode()
     try:
         if not force and path.exists() and (not path.is_file() or path.read_bytes() != data):
@@ -154,7 +157,7 @@ def in_project(path: str | Path) -> Path:
 
 
 def expand_home(path: str | Path) -> Path:
-    """A path that may begin with ~/, the home folder. Raises AgonError where there is none of that name."""
+    """A path whose beginning ~/ (or ~NAME/) is replaced by the home folder. Raises AgonError where there is no such folder."""
     try:
         return Path(path).expanduser()
     except RuntimeError as error:

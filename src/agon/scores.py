@@ -159,7 +159,7 @@ def require_values(table: pd.DataFrame, metrics: Sequence[str]) -> None:
 
 
 def with_all(turns: pd.DataFrame) -> pd.DataFrame:
-    """`turns`, tidy, with the present names of agents. Raises AgonError for a missing column of NEEDED."""
+    """`turns`, tidy, with the present names of agents. Raises AgonError where a column of NEEDED is missing and is none of LATER."""
     if missing := [column for column in NEEDED if column not in turns and column not in LATER]:
         raise AgonError(f"turns have no column {missing[0]!r}, which metrics and comparisons take")
     return with_new_names(tidy(turns))

@@ -54,12 +54,14 @@ class Audit:
     files: dict[str, dict[str, Any]]
     """Name -> bytes and sha256."""
     left_out: list[str]
+    """Files whose ending does not fit."""
     mapping: Mapping
     rules: dict[str, Judge]
     """Condition -> its rules; the name "" stands for all conditions."""
     found: dict[str, Found] = field(default_factory=dict)
     """Name of a check -> its outcome."""
     skipped: list[str] = field(default_factory=list)
+    """What could not be checked, a line each."""
     numbers: list[Decision] = field(default_factory=list)
     rows: int = 0
     matches: int = 0
@@ -123,7 +125,7 @@ def audit(folder: Path, mapping: Mapping, base: Path, numbers: pd.DataFrame | No
         _add_conditions(conditions, games)
         if numbers is not None:
             kept.append(games.rows.assign(paid=payment.paid, score=games.score))
-    for name in ("points", "exchanged"):  # of how many rounds, is known after the last file
+    for name in ("points", "exchanged"):  # how many rounds have the same actions is known only after the last file
         found = result.found[name]
         found.notes = {text: (number, alike[text.partition(IN_WHICH)[0]]) for text, (number, _) in found.notes.items()}
     result.skipped = [*judges.skipped, *_unused(mapping, conditions)]
@@ -137,7 +139,7 @@ def audit(folder: Path, mapping: Mapping, base: Path, numbers: pd.DataFrame | No
 
 
 def doubts(folder: Path, fields: Values[str, Any]) -> list[str]:
-    """What speaks against a guessed mapping: files that it does not fit, and payoffs that it does not explain."""
+    """The doubts about a guessed mapping: files that it does not fit, and payoffs that it does not explain."""
     try:
         result = audit(folder, as_mapping(fields, "the guess"), folder)
     except AgonError as error:
@@ -151,7 +153,7 @@ def doubts(folder: Path, fields: Values[str, Any]) -> list[str]:
 
 
 def _read(folder: Path, result: Audit) -> Iterator[pd.DataFrame]:
-    """The rows of each file, with its name, which are noted in the result. Raises AgonError."""
+    """The rows of each file, with its name. Notes the file in the result. Raises AgonError."""
     for name, path in find_files(folder, result.mapping.files, result.mapping.format):
         if path is None:
             result.left_out.append(name)
@@ -231,7 +233,7 @@ class _Judges:
     def words(self) -> list[str]:
         """The actions of all tables of payoffs."""
         tables = [judge for judge in self.used.values() if isinstance(judge, Table)]
-        return list(dict.fromkeys(action for table in tables for own in table.actions for action in own))
+        return list(dict.fromkeys(action for table in tables for actions in table.actions for action in actions))
 
     def apply(self, games: Games) -> tuple[Payment, np.ndarray, np.ndarray]:
         """The payment of every row by the rules, the fixed number of rounds, and whether a table pays every round."""
@@ -244,16 +246,16 @@ class _Judges:
             condition = str(name)
             for judge, rows_of_judge in self._judges(condition, part):
                 places = rows_of_judge.index.to_numpy()
-                own = judge.apply(games, rows_of_judge)
+                part_payment = judge.apply(games, rows_of_judge)
                 payment.legal[places], payment.paid[places], payment.paid_total[places] = (
-                    own.legal,
-                    own.paid,
-                    own.paid_total,
+                    part_payment.legal,
+                    part_payment.paid,
+                    part_payment.paid_total,
                 )
-                payment.faults |= {int(places[at]): fault for at, fault in own.faults.items()}
+                payment.faults |= {int(places[at]): fault for at, fault in part_payment.faults.items()}
                 rounds[places] = np.nan if judge.rounds is None else judge.rounds
                 has_table[places] = isinstance(judge, Table)
-                for reason in own.skipped:
+                for reason in part_payment.skipped:
                     self.skip(reason, condition)
         return payment, rounds, has_table
 
@@ -340,7 +342,7 @@ def _hash(text: str) -> str:
 
 
 INPUT, RULES, VERSION, VERDICT = "input", "rules", "version", "verdict"
-"""What can differ between two verdicts. Only a changed input or verdict says that the old one no longer holds."""
+"""The kinds of differences between two verdicts. The old one no longer holds only if the input or the verdict differs."""
 KIND_OF = {"agon": VERSION, "files": INPUT, "left_out": INPUT, "mapping": INPUT, "rules": RULES}
 WORDING = "looked", "notes", "skipped", "what", "why"
 """Parts that another version may say otherwise of the same files."""
@@ -349,7 +351,7 @@ AROUND = 20
 
 
 def changes(old: Any, new: dict[str, Any]) -> dict[str, list[str]]:
-    """What differs between two verdicts: a kind -> a line for each difference.
+    """The differences between two verdicts: kind -> a line for each.
 
     Raises AgonError where the old one is no verdict.
     """

@@ -16,7 +16,7 @@ from agon_audit.formats.tables import columns_of, load_json, reading, require_si
 from agon_audit.mapping import Mapping, as_mapping
 
 LOOKED = 200_000
-"""So many rows of a file are looked at for what names a match."""
+"""So many rows of a file are searched for the columns that name a match."""
 MANY = 0.25
 """Where a larger share of rows repeats a round, the columns that name a match are too few."""
 SMALL = 2**26
@@ -43,7 +43,7 @@ NEEDED = "match", "round", "action", "points"
 
 
 def guess(folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """The fields of a mapping, and what is unsure. Raises AgonError where no file is of a known format."""
+    """The fields of a mapping, and lines on what is unsure. Raises AgonError where no file is of a known format."""
     files = find_files(folder, "**/*")
     name, path = next((name, path) for name, path in files if path is not None)
     with reading(name):
@@ -64,7 +64,7 @@ def guess(folder: Path) -> tuple[dict[str, Any], list[str]]:
 
 
 def _lengthen(fields: dict[str, Any], path: Path, columns: list[str], unsure: list[str]) -> None:
-    """Adds columns to the match where it has rounds twice."""
+    """Adds columns to the field `match` if a match would have a round twice."""
     try:
         mapping = as_mapping(fields, "the guess")
     except AgonError:  # the lines that are unsure say what is missing
@@ -184,7 +184,7 @@ def _fill(fields: dict[str, Any], columns: list[str], unsure: list[str]) -> None
 
 
 def written(fields: dict[str, Any], unsure: list[str]) -> str:
-    """A mapping as YAML, with what is unsure as comments."""
+    """A mapping as YAML, with the lines on what is unsure as comments."""
     lines = [
         "# A first mapping, guessed from the names of columns. Read every line; docs/tutorials/audit-recorded-games.md explains them."
     ]

@@ -1,4 +1,4 @@
-"""A mapping says which column of a file is match, round, seat, player, action, points and so on, and by which rules was played."""
+"""A mapping says which column of a file is match, round, seat, player, action, points and so on, and names the rules of the games."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -38,7 +38,7 @@ class Rules(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaul
     rounds: int | None = None
     """Number of rounds of each match; absent where it is not fixed."""
     void: float | None = None
-    """What every seat gets in a round in which a seat has no action; absent where the rules do not say it."""
+    """The points of every seat in a round in which a seat has no action; absent where the rules do not say it."""
 
     def __post_init__(self) -> None:
         sources = [name for name in ("payoff", "game", "file", "openspiel") if getattr(self, name)]
@@ -61,7 +61,7 @@ class Label(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Mapping(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
-    """What the columns of recorded games mean. A field that is empty is not recorded."""
+    """The meaning of the columns of recorded games. A field that is empty is not recorded."""
 
     format: Format
     files: str = "**/*"
@@ -86,14 +86,14 @@ class Mapping(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defa
     final: Columns = ""
     """Points of the whole match."""
     result: Columns = ""
-    """What the match counted as for this seat: a number that is larger for a winner."""
+    """The result of the match for this seat: a number that is larger for a winner."""
     reply: Columns = ""
     ended: Columns = ""
     """Why the answer ended, such as stop or length."""
     legal: Columns = ""
     """The actions that were offered, as a JSON list."""
     view: Columns = ""
-    """What the seat saw."""
+    """The text that the seat saw."""
     hidden: Columns = ""
     """A fact of this seat that the other seats must not see."""
     options: list[str] = []

@@ -11,7 +11,7 @@ from agon_audit.checks import CHECKS
 from agon_audit.printed import UNDECIDED, WRONG
 
 UNITS = {"csv": "line", "jsonl": "line", "axelrod": "line", "kaggle": "step", "inspect": "sample"}
-"""Format -> what the number of a row counts in its files; else it is the row."""
+"""Format -> the unit that the number of a row counts in its files; in other formats it is the row."""
 ON_PAGE = 5
 """So many rows of each check are on the page; the table found.csv has more."""
 ABOUT = {name: (title, causes) for name, title, causes in OF_FOLDER}

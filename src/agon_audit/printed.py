@@ -37,7 +37,7 @@ WRONG = DIFFERS, IMPOSSIBLE, FAILS
 
 
 class Decision(NamedTuple):
-    """A printed number, and what was decided."""
+    """A printed number, and the decision on it."""
 
     where: str
     value: str
@@ -80,8 +80,8 @@ def _decide(row: Any, turns: pd.DataFrame) -> Decision:
     if row.n:
         try:
             impossible = grim(printed, int(row.n), float(row.unit or 1), row.kind == "percent")
-        except ValueError:
-            return decision(UNDECIDED, f"n is {row.n!r} and unit {row.unit!r}: they must be numbers")
+        except (ValueError, OverflowError):
+            return decision(UNDECIDED, f"n is {row.n[:80]!r} and unit {row.unit[:80]!r}: they must be numbers above 0")
         if impossible:
             return decision(IMPOSSIBLE, impossible)
     if not row.how:
@@ -150,12 +150,21 @@ def decide_statement(how: str, turns: pd.DataFrame) -> tuple[str, str]:
     return (OPEN if agreeing < required * draws else HOLDS if holds else FAILS), why
 
 
+LARGEST = 300
+"""The largest power of ten of a printed number, above and below 1. A float can hold no more."""
+
+
 def _printed(text: str) -> Decimal | None:
+    """The number that a text prints; None for a text that is none."""
     try:
         number = Decimal(text.strip().replace("\N{MINUS SIGN}", "-").replace(",", "").removesuffix("%"))
     except InvalidOperation:
         return None
-    return number if number.is_finite() else None
+    return (
+        number
+        if number.is_finite() and max(abs(number.adjusted()), -int(number.as_tuple().exponent)) <= LARGEST
+        else None
+    )
 
 
 def _step(printed: Decimal) -> float:
@@ -223,7 +232,7 @@ def decide_test(text: str) -> tuple[str, str]:
 
 
 def _p_values(name: str, degrees: list[float], ends: tuple[float, float]) -> Iterator[float]:
-    """The two-sided p at both ends of what a rounded statistic may be."""
+    """The two-sided p at both ends of the range of a rounded statistic."""
     for value in ends:
         if name == "t":
             yield 2 * stats.t.sf(value, degrees[0])
@@ -246,6 +255,8 @@ INTERVAL = re.compile(
 """Together an interval as printed: `M = 3.25, SD = 1.10, n = 40, 95% CI [2.90, 3.60]` or `share = 62%, n = 50, 95% CI [47, 75]`."""
 OF_SHARES: dict[str, Any] = {"Clopper and Pearson": "exact", "Wilson": "wilson", "Wilson, corrected": "wilsoncc"}
 """Whose interval of a share -> its name in scipy."""
+MOST_VALUES = 1e12
+"""The most values that a share or mean may have."""
 Range = tuple[float, float]
 """The least and the largest value that a printed number may stand for."""
 
@@ -258,6 +269,7 @@ def decide_interval(text: str) -> tuple[str, str]:
     texts = {name: match["value"] for name, match in estimates.items()} | (found.groupdict() if found else {})
     values = {name: _range(value, scale if name in ("share", "low", "high") else 1) for name, value in texts.items()}
     level, n = (sum(values.get(name, (np.nan, np.nan))) / 2 for name in ("level", "n"))
+    n = n if 0 < n <= MOST_VALUES else np.nan
     centre = values.get("share") or values.get("m")
     if centre is None or not 0 < level < 100 or np.isnan([*values.values()]).any():
         return UNDECIDED, "it is no interval in the form `M = 3.25, SD = 1.10, n = 40, 95% CI [2.90, 3.60]`"
@@ -278,11 +290,11 @@ def decide_interval(text: str) -> tuple[str, str]:
         if not np.isnan(ends).any():
             ends_of_first = " to ".join(f"{sum(end) / 2 * scale:.4g}" for end in ends)
             return DIFFERS, f"the interval of {name} is {ends_of_first}"
-    return (IMPOSSIBLE, missing) if missing else (UNDECIDED, "n is missing, and for a mean SD or SE")
+    return (IMPOSSIBLE, missing) if missing else (UNDECIDED, "it needs a number n above 0, and for a mean SD or SE")
 
 
 def _range(text: str, scale: int) -> Range:
-    """What a printed number may stand for; NaN for what is none."""
+    """The range of values that a printed number may stand for; NaN for a text that is no number."""
     number = _printed(text)
     if number is None:
         return np.nan, np.nan

@@ -1,4 +1,4 @@
-"""What is recorded, read by another rule: which answers it reads otherwise, and which matches have such an answer."""
+"""Recorded answers, read by another rule: the answers that it reads otherwise, and the matches that have such an answer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from agon.play.match import Trajectory
 from agon.play.run import play_at_once
 
 CHANGES = ("lost", "gained", "other")
-"""What another rule may do to an answer: it is no action any more, it is one now, or it is another action."""
+"""The effects of another rule on an answer: it is no action any more, it is one now, or it is another action."""
 
 
 @dataclass(frozen=True, slots=True)

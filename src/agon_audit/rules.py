@@ -1,4 +1,4 @@
-"""The rules of recorded games: which actions there are, and what they pay."""
+"""The rules of recorded games: the actions, and their payoffs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VOID, UNKNOWN = -1, -2
 
 @dataclass
 class Payment:
-    """What rules say about rows of recorded games, in their order."""
+    """The verdict of rules on rows of recorded games, in their order."""
 
     legal: np.ndarray
     """1: the action is one of the game; 0: it is not; NaN: the rules do not say."""
@@ -38,11 +38,11 @@ class Payment:
     faults: dict[int, str] = field(default_factory=dict)
     """Place of a row -> why the match cannot be replayed from there."""
     skipped: list[str] = field(default_factory=list)
-    """What could not be checked, and why."""
+    """Parts that could not be checked, and why."""
 
     @classmethod
     def unknown(cls, rows: int) -> Payment:
-        """Nothing is said about any row."""
+        """A payment that says nothing about any row."""
         legal, paid, paid_total = np.full((3, rows), np.nan)
         return cls(legal, paid, paid_total)
 
@@ -63,7 +63,7 @@ class Judge(Protocol):
         """Text that changes if the rules change."""
 
     def apply(self, games: Games, rows: pd.DataFrame) -> Payment:
-        """What the rules say about `rows` of `games`, which hold whole matches."""
+        """The payment of `rows` of `games`, which hold whole matches."""
 
 
 @dataclass(frozen=True)

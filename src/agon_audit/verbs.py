@@ -109,7 +109,7 @@ def _audit(
 
 
 def _compare(check: str, verdict: dict[str, Any], numbers: str | None) -> int:
-    """Says what differs from an earlier verdict. The exit code is 1 where that one no longer holds. Raises AgonError."""
+    """Prints the differences from an earlier verdict. Returns the exit code: 1 if that verdict no longer holds. Raises AgonError."""
     from agon_audit.audit import INPUT, VERDICT, changes
 
     try:
@@ -130,7 +130,7 @@ def _compare(check: str, verdict: dict[str, Any], numbers: str | None) -> int:
 
 
 def _say(result: Audit) -> None:
-    """Prints what was found, and what could not be checked."""
+    """Prints the differences, and the parts that could not be checked."""
     from agon_audit.page import ABOUT
     from agon_audit.printed import UNDECIDED, WRONG
 
@@ -207,7 +207,7 @@ def reread(settings: Settings, rule: ReadingRule) -> None:
 
 
 CHANGED = ("no action any more", "an action now", "another action")
-"""What another rule does to answers, in words."""
+"""The effects of another rule on answers, in words; the order is that of CHANGES."""
 
 
 REREAD = Job(

@@ -1,1 +1,1 @@
-"""Conditions compared, players rated, designs planned, hypotheses registered, and asking that stops once a question is decided."""
+"""Comparison of conditions, ratings of players, plans of designs, preregistration, and asking until a question is decided."""

@@ -53,9 +53,11 @@ class Comparison:
     place), cut_off (the model's answer was cut off)."""
     notes: list[str]
     """Notes for the reader: the matches left out, and the reasons for absent numbers."""
+    alike: bool
+    """Whether all strata weigh the same."""
 
     def __str__(self) -> str:
-        """In words."""
+        """The comparison in words."""
         return "\n".join(
             [
                 *map(explain_pair, self.pairs.itertuples()),
@@ -72,7 +74,7 @@ class Comparison:
         of_row = (self.strata[KEYS] == together[KEYS]).all(axis=1)
         keys = [item for item in self.strata if item not in (*KEYS, *CELL)]
         [most] = [item.widest for item in all_metrics() if item.name == together.metric]
-        return strata_figure(self.strata[of_row].reset_index(drop=True), together, keys, most)
+        return strata_figure(self.strata[of_row].reset_index(drop=True), together, keys, most, self.alike)
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,11 @@ class Question:
     choices: Sequence[str]
     """The conditions, by their present names; none: all values of the column."""
     strata: Sequence[str]
+    """The columns whose values are equal within a stratum."""
     detect: Mapping[str, float]
     """Metric -> a difference to detect."""
     alike: bool
+    """Whether all strata weigh the same."""
     words: Sequence[str]
     """The conditions as they were written."""
 
@@ -191,7 +195,7 @@ def compare_seats(seats: pd.DataFrame, games: pd.DataFrame, asked: Question) -> 
         *explain_missing_values(units, [metric_of[name] for name in names], seats),
     ]
     counts = _counts(sides, units, conditions)
-    return Comparison(pairs, table[[*KEYS, *table.columns.drop(KEYS)]], counts, notes)
+    return Comparison(pairs, table[[*KEYS, *table.columns.drop(KEYS)]], counts, notes, alike)
 
 
 def _clip_interval(result: Mapping[str, Any], most: float) -> dict[str, Any]:
@@ -218,13 +222,13 @@ def _by_metric(detect: float | Mapping[str, float] | None, names: Sequence[str])
     if wrong := [number for number in differences if not 0 < number < inf]:
         raise AgonError(f"a difference to be detected must be a number above 0, not {wrong[0]}")
     if isinstance(detect, Mapping):
-        if strange := [number for number in detect if number not in names]:
+        if strange := [name for name in detect if name not in names]:
             raise AgonError(f"detect has {strange[0]!r}, which is not compared: {suggest(strange[0], names)}")
         return detect
     if detect is not None and len(names) > 1:
-        number = " ".join(f"--detect {name}=..." for name in names)
+        options = " ".join(f"--detect {name}=..." for name in names)
         raise AgonError(
-            f"a difference of {detect:g} of which metric? Their units differ: write {number}, or some of them"
+            f"a difference of {detect:g} of which metric? Their units differ: write {options}, or some of them"
         )
     return {} if detect is None else {names[0]: detect}
 

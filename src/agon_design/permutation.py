@@ -39,7 +39,7 @@ SLACK = 1e-6
 def permutation(cells: Cells, weights: Numbers, seed: int = 1) -> tuple[float, float]:
     """The two-sided permutation p of the weighted difference of means, and its standard error.
 
-    `cells`: the values of both conditions in each stratum. `weights`: of the strata, as of `agon.metrics.differences.estimate`.
+    `cells`: the values of both conditions in each stratum. `weights`: those of the strata in `agon.metrics.differences.Estimate`.
     p is exact (error 0) up to ARRANGEMENTS ways to exchange matches within strata. Beyond, arrangements are drawn, and the observed
     one counts as one draw. A single stratum with a single match of a condition shows no spread: there the difference itself counts.
     """
@@ -67,12 +67,13 @@ class _Stratum(NamedTuple):
     """A stratum whose matches can be exchanged."""
 
     values: Numbers
-    """Of the first condition, then of the second; from their mean on, unless they are shares."""
+    """The values of the first condition, then those of the second. The mean of all is subtracted, unless they are shares."""
     size: int
-    """Matches of the first condition."""
+    """Number of matches of the first condition."""
     weight: float
+    """The stratum's weight in the difference."""
     loads: Numbers
-    """How much the variance of either condition adds to that of the difference."""
+    """The factor of each condition's variance in the variance of the difference (2)."""
 
     def powers(self) -> Numbers:
         """Values and their squares (values x 2)."""
@@ -96,7 +97,7 @@ def _strata(cells: Cells, weights: Numbers, kind: Kind) -> list[_Stratum]:
 def _terms(stratum: _Stratum, sums: Numbers, kind: Kind) -> Numbers:
     """A stratum's contributions to the difference, to its variance, and to the sum for the degrees of freedom (arrangements x 3).
 
-    `sums`: of values and squares of the first condition, in each arrangement (arrangements x 2).
+    `sums`: the sums of the first condition's values and squares, in each arrangement (arrangements x 2).
     """
     both = np.stack([sums, stratum.powers().sum(axis=0) - sums], axis=1)
     n = np.array([stratum.size, len(stratum.values) - stratum.size])
@@ -138,8 +139,8 @@ def _draw_sums(stratum: _Stratum, ways: int, draws: int, dice: np.random.Generat
     rows, sums = max(AT_ONCE // len(values), 1), list[Numbers]()
     for start in range(0, draws, rows):
         block = np.broadcast_to(values, (min(rows, draws - start), len(values)))
-        chosen = dice.permuted(block, axis=1)[:, :size]
-        sums.append(np.stack([chosen.sum(axis=1), (chosen**2).sum(axis=1)], axis=-1))
+        first = dice.permuted(block, axis=1)[:, :size]
+        sums.append(np.stack([first.sum(axis=1), (first**2).sum(axis=1)], axis=-1))
     return np.concatenate(sums)
 
 

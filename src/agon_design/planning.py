@@ -8,7 +8,6 @@ import click
 import pandas as pd
 
 from agon.cli.places import Settings, experiment_of
-from agon.cli.words import say_columns
 from agon.conf import recorded_games
 from agon.errors import count
 from agon.models import Model
@@ -19,6 +18,7 @@ from agon.record.habits import Habits
 from agon.record.load import Load
 from agon.turns import read, read_games
 from agon_design.power import MOST, Design, design, variances
+from agon_design.words import say_columns
 
 
 def power(settings: Settings, metric: str, detect: float | None, sd: float | None, variance: str | None) -> None:

@@ -137,7 +137,7 @@ def design(matches: Sequence[Match], varying: pd.DataFrame | None, assumed: floa
     rows, cells = [], []
     for kind, match in kinds.items():
         game = match.game
-        players = " against ".join(f"{seat.agent}@{seat.model}" if seat.model else seat.agent for seat in match.seats)
+        players = " against ".join(map(str, match.seats))
         rows.append((kind, game.name, game.variant, players, counts[kind]))
         cells += [(kind, game.name, game.variant, *side[:4]) for side in sides(match, asking)]
     frame = pd.DataFrame(rows, columns=["kind", "game", "variant", "players", "n"]).set_index("kind")

@@ -9,24 +9,25 @@ from msgspec.structs import astuple
 
 from agon.conf import current_name, document
 from agon.errors import AgonError, count, describe_fault
-from agon.paths import display_path, input_path, read_text_file
+from agon.paths import display_path, input_path, read_text_file, write_file
 from agon.record.registration import FILE, Registration, plan_hash, registration, text_hash
 
 
 class Hypothesis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What is expected of two conditions."""
+    """An expectation about two conditions."""
 
     metric: str
     by: Annotated[str, msgspec.Meta(pattern=r"^\w+:[^,]+,[^,]+\Z")]
     """COLUMN:FIRST,SECOND."""
     expect: Literal["more", "less", "difference"]
-    """Of the second condition, beside the first."""
+    """What the second condition has, compared with the first."""
     within: tuple[str, ...] = ()
-    """As of agon_design.compare.compare; so is `alike`."""
+    """The columns of strata, as in agon_design.compare.compare. Empty: the usual ones."""
     alike: bool = False
+    """Whether all strata weigh the same."""
 
     def __str__(self) -> str:
-        """In words."""
+        """The hypothesis in words."""
         within = f" within {','.join(self.within)}" if self.within else ""
         return f"{self.metric} by {self.by}{within}{', strata alike' if self.alike else ''}: {self.expect}"
 
@@ -43,12 +44,12 @@ class Exclusion(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     model: str | None = None
 
     def __post_init__(self) -> None:
-        """Raises ValueError for none and for several."""
+        """Raises ValueError for an exclusion by none or by several of the fields."""
         if sum(value is not None for value in astuple(self)) != 1:
             raise ValueError("an exclusion says one of unreadable, rounds, agent, model")
 
     def __str__(self) -> str:
-        """In words."""
+        """The excluded matches in words."""
         if self.unreadable is not None:
             return f"matches in which more than {self.unreadable:.4g} of a seat's answers could not be read"
         if self.rounds is not None:
@@ -60,20 +61,20 @@ class Until(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A question with which asking ends: which of two conditions has more of a metric."""
 
     range: tuple[float, float]
-    """That the metric can take: all values lie in it."""
+    """The least and the greatest value that the metric can have."""
     by: Annotated[str, msgspec.Meta(pattern=r"^(agent|model):[^,]+,[^,]+\Z")]
     """agent:FIRST,SECOND or model:FIRST,SECOND."""
     metric: str = "points"
     error: Annotated[float, msgspec.Meta(gt=0, lt=0.5)] = 0.05
-    """Chance that the question is ever decided wrongly."""
+    """The chance that the question is ever decided wrongly."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a range without an inside."""
+        """Raises ValueError for a range whose lower end is not below its upper end."""
         if not self.range[0] < self.range[1]:
             raise ValueError("range: the lower end comes first")
 
     def __str__(self) -> str:
-        """In words."""
+        """The end of asking in words."""
         low, high = self.range
         return f"{self.metric} by {self.by} in {low:g} to {high:g} is decided, wrongly with a chance of {self.error:g}"
 
@@ -84,9 +85,9 @@ class Preregistration(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     question: str
     hypotheses: Annotated[tuple[Hypothesis, ...], msgspec.Meta(min_length=1)]
     exclusions: tuple[Exclusion | str, ...] = ()
-    """Which matches are left out of the analysis; words are shown and not checked. None: those that `compare` leaves out of itself."""
+    """The matches that the analysis leaves out, beside those that `compare` leaves out anyway. Free words are shown and not checked."""
     until: Until | None = None
-    """When `record-until` stops; none: all matches are played."""
+    """The question with which `record-until` stops. None: there is none, and all matches are played."""
 
 
 def read(path: str) -> tuple[Preregistration, str]:
@@ -108,7 +109,7 @@ def content_of(entry: Registration) -> Preregistration:
 def register(path: str, folder: Path, matches: Collection[str], exchanges: int) -> str:
     """Writes a preregistration into a recording's folder, and says so. After the first answer it can neither come nor change.
 
-    `matches`: ids of those planned; `exchanges`: how many are recorded already. Raises AgonError.
+    `matches`: ids of the planned ones; `exchanges`: the number of recorded ones. Raises AgonError.
     """
     _, text = read(path)
     entry, before = Registration(text_hash(text), plan_hash(matches), len(matches), text), registration(folder)
@@ -120,13 +121,12 @@ def register(path: str, folder: Path, matches: Collection[str], exchanges: int) 
             f"{display_path(folder)} holds {count(exchanges, 'exchange')}, and {state}: a registration comes before the first answer; "
             "set experiment.name to another"
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / FILE).write_bytes(msgspec.json.encode(entry) + b"\n")
+    write_file(folder / FILE, msgspec.json.encode(entry) + b"\n", force=True)
     return f"registered: {path} ({entry.fingerprint}), {count(len(matches), 'match')}, before anything was asked"
 
 
 def condition_now(column: str, value: str) -> str:
-    """A value of a column of turns, with agents as they are called now; several opponents are joined by +."""
+    """A value of a column of turns, with the current names of agents. Several opponents are joined by +."""
     if column not in ("agent", "opponent"):
         return value
     return "+".join(sorted(current_name("agent", name) for name in value.split("+")))

@@ -1,4 +1,4 @@
-"""Hypotheses before the first answer, and asking that stops once a question is decided."""
+"""The work of the verbs register and record-until."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def register(settings: Settings, file: str) -> None:
 
 
 def record_until(settings: Settings) -> int:
-    """Asks block by block; the exit code."""
+    """Asks block by block, and returns the exit code."""
     name, matches, models, recording = experiment_of(settings)
     entry = registration(recording.path.parent)
     rule = None if entry is None else prereg.content_of(entry).until

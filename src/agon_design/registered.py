@@ -22,15 +22,15 @@ LEVEL = 0.05
 
 
 class Result(NamedTuple):
-    """What an analysis has found of a comparison."""
+    """The result of one comparison in an analysis."""
 
     comparison: Hypothesis
-    """Its `expect` is ignored."""
+    """What was compared. Its `expect` is ignored."""
     low: float
     high: float
-    """The 95 % interval of the difference."""
+    """The ends of the 95 % interval of the difference."""
     p: float
-    """Before any correction."""
+    """The p before any correction."""
 
 
 def check_comparison(
@@ -38,7 +38,7 @@ def check_comparison(
 ) -> list[str]:
     """Lines that say, for each experiment with a registration, whether the comparison is a registered one.
 
-    `turns`: these, or their seats. `pairs`: the pairs of `compare`, of the seats that `exclude` keeps.
+    `turns`: turns, or their seats. `pairs`: the pairs of `compare`, of the seats that `exclude` keeps.
     """
     column = by.partition(":")[0]
     analyses = [
@@ -76,7 +76,7 @@ def exclude(seats: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _matches_excluded(exclusion: Exclusion, seats: pd.DataFrame) -> set[str]:
-    """The ids of the matches that it excludes."""
+    """The ids of the matches that an exclusion leaves out."""
     if exclusion.unreadable is not None:
         excluded = (seats.n_asked - seats.n_own) / seats.n_asked > exclusion.unreadable
     elif exclusion.rounds is not None:
@@ -91,8 +91,8 @@ def run_registered(turns: pd.DataFrame, games: pd.DataFrame) -> list[str]:
     """Runs the registered analyses of the experiments in turns; returns their results as lines."""
     lines = []
     for name, rows in _with_registration(turns):
-        kept, left_out = exclude(seat_rows(rows, games))
-        analysed = rows[rows["match"].isin(kept["match"])]
+        seats, left_out = exclude(seat_rows(rows, games))
+        analysed = rows[rows["match"].isin(seats["match"])]
         results, failed = [], list[str]()
         for hypothesis in _content(name).hypotheses:
             try:
@@ -126,10 +126,10 @@ def check_registration(folder: Path, results: Sequence[Result], matches: Collect
     elif matches is not None and plan_hash(matches) != entry.plan:
         lines.append(f"note: {count(len(matches), 'match')} are here, and {entry.matches:,} were registered")
     keys = {_key(item): item for item in content.hypotheses}
-    found = {_key(result.comparison): result for result in results}
-    p_values = [found[key].p if key in found and found[key].p <= 1 else 1.0 for key in keys]
+    result_of = {_key(result.comparison): result for result in results}
+    p_values = [result_of[key].p if key in result_of and result_of[key].p <= 1 else 1.0 for key in keys]
     corrected = dict(zip(keys, multipletests(p_values, method="holm")[1], strict=True))
-    for key, result in found.items():
+    for key, result in result_of.items():
         hypothesis = keys.pop(key, None)
         if hypothesis is None:
             near = [item for item in content.hypotheses if _key(item)[:2] == key[:2]]

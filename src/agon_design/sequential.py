@@ -23,25 +23,28 @@ class Decision(NamedTuple):
     """What values have decided so far."""
 
     n: int
-    """Values that were looked at: all, or those up to the one that decided."""
+    """Number of values up to the one that decided, or of all if none did."""
     sign: int
-    """Of the mean: 1, -1, or 0 where it is undecided."""
+    """The sign of the mean: 1, -1, or 0 where it is undecided."""
 
 
 def capital(values: Numbers, mean: float = 0.0) -> tuple[Numbers, Numbers]:
-    """Logarithms of the two capitals after each value in -1 to 1: on a larger mean than `mean` (between), and on a smaller."""
+    """Logarithms of two capitals after each value. The first bets that the mean is larger than `mean`, the second that it is smaller.
+
+    Values are in -1 to 1, and `mean` is between.
+    """
     apart = np.asarray(values, dtype=float) - mean
     return _log_capital(apart / (1 + mean)), _log_capital(-apart / (1 - mean))
 
 
 def _log_capital(returns: Numbers) -> Numbers:
-    """Of returns per share bet, -1 at the least."""
+    """The logarithm of the capital after each of the `returns`: the gain per unit that is bet, -1 at the least."""
     logs = np.log1p(BETS[:, None] * returns).cumsum(axis=1)
     return np.logaddexp.reduce(logs, axis=0) - np.log(len(BETS))
 
 
 def decide_sign(values: Numbers, error: float = 0.05) -> Decision:
-    """The first time that the sign of the mean of `values` (in -1 to 1) is decided: ever wrongly with a chance of at most `error`."""
+    """The first time that the sign of the mean of `values` (in -1 to 1) is decided. It is ever wrong with a chance of at most `error`."""
     if not len(values):
         return Decision(0, 0)
     larger, smaller = (np.flatnonzero(logs >= np.log(2 / error)) for logs in capital(values))
@@ -50,9 +53,13 @@ def decide_sign(values: Numbers, error: float = 0.05) -> Decision:
 
 
 def interval(values: Numbers, error: float = 0.05) -> tuple[float, float]:
-    """The means that no bet has refuted so far; of all such intervals, after any number of values, all hold at once (1 - `error`)."""
+    """The least and the greatest mean that no bet has refuted so far. Absent (nan) if all are refuted.
+
+    The intervals after every number of values all hold the true mean at once, with a chance of at least 1 - `error`.
+    """
     means = np.linspace(-1, 1, GRID)[1:-1]
     inside = [max(logs.max(initial=0.0) for logs in capital(values, mean)) < np.log(2 / error) for mean in means]
-    kept = means[np.array(inside)]
-    step = means[1] - means[0]
-    return (max(-1.0, kept[0] - step), min(1.0, kept[-1] + step)) if len(kept) else (np.nan, np.nan)
+    means_inside, step = means[np.array(inside)], means[1] - means[0]
+    if not len(means_inside):
+        return np.nan, np.nan
+    return max(-1.0, means_inside[0] - step), min(1.0, means_inside[-1] + step)

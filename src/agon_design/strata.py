@@ -18,15 +18,17 @@ WIDE = 100
 
 
 @styled
-def strata_figure(strata: pd.DataFrame, together: pd.Series, keys: list[str], most: float = np.inf) -> Figure:
+def strata_figure(
+    strata: pd.DataFrame, together: pd.Series, keys: list[str], most: float = np.inf, alike: bool = False
+) -> Figure:
     """The rows of `strata` (n_first, n_second, difference, low, high), named by `keys`, and below them the overall row `together`.
 
     With more than ROWS strata each value of each key has a row: its strata as dots, their middle half as a band, and their mean as
-    a bar. Of more than VALUES values those with the largest means are drawn. `most`: the largest possible difference, where the
-    axis ends.
+    a bar. If a key has more than VALUES values, those whose means are farthest from 0 are drawn. `most`: the largest possible
+    difference, where the axis ends. `alike`: all strata weigh the same, as they do when matches are pairs.
     """
     varying = _distinguishing(strata, keys)
-    equal = together.how == "paired"  # then strata count alike
+    equal = alike or together.how == "paired"
     weights = 1.0 if equal else strata.n_first * strata.n_second / (strata.n_first + strata.n_second)
     table, is_single = strata.assign(weight=weights), len(strata) <= ROWS
     rows = [*(_by_stratum(table, varying) if is_single else _by_value(table, varying)), ("", None)]

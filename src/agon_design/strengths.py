@@ -28,15 +28,15 @@ PRIOR = 0.1
 ERROR = 0.05
 """Chance that an interval, or a range of ranks, misses what is true."""
 STEPS = 100
-"""Of Newton's method, at most."""
+"""The most steps of Newton's method."""
 FARTHEST = 3.0
-"""A step of Newton's method goes no farther."""
+"""The longest step of Newton's method."""
 NEAR = 1e-7
-"""A step so small is the last one."""
+"""A step of Newton's method that is not longer is the last one."""
 SLACK = 1e-9
 """A likelihood that falls by less has not fallen, but for rounding."""
 DECIMALS = 6
-"""Of strengths; of the ends of intervals two less."""
+"""Decimals of strengths. The ends of intervals have two less."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class _Fit(NamedTuple):
     ties: Numbers
 
     def maximum(self, start: Numbers, contrast: Numbers | None = None) -> Numbers:
-        """The most likely parameters of those that have the sum of strengths, and the value of a contrast, of `start`."""
+        """The most likely parameters whose strengths have the same sum as those of `start`, and the same value of the `contrast`."""
         size = len(start)
         fixed = np.zeros((3, size))
         fixed[0, :-1] = 1
@@ -114,7 +114,7 @@ class _Fit(NamedTuple):
         return parameters
 
     def likelihood(self, parameters: Numbers) -> float:
-        """Its logarithm."""
+        """The logarithm of the likelihood of some parameters."""
         won, tied = self._log_chances(parameters)
         return float((self.wins * won).sum() + (self.ties * np.where(self.ties > 0, tied, 0)).sum() / 2)
 
@@ -171,7 +171,7 @@ def _interval(fit: _Fit, best: Numbers, contrast: Numbers) -> tuple[float, float
     limit, near = float(chi2.ppf(1 - ERROR, 1)) ** 0.5, best
 
     def beyond(place: float) -> float:
-        """Of the root of the deviance, as that is nearly a straight line."""
+        """How far the root of the deviance is above its limit. The root is nearly a straight line on either side."""
         nonlocal near  # a fit begins where the last one ended
         near = fit.maximum(near + (place - contrast @ near[:-1]) * direction, contrast)
         return max(2 * (top - fit.likelihood(near)), 0.0) ** 0.5 - limit
@@ -188,7 +188,7 @@ def _interval(fit: _Fit, best: Numbers, contrast: Numbers) -> tuple[float, float
 def _certainly_stronger(fit: _Fit, best: Numbers) -> NDArray[np.bool_]:
     """Whether a player (row) is certainly stronger than another (column)."""
     size, top = len(best) - 1, fit.likelihood(best)
-    p = np.full((size, size), np.inf)  # a player against itself comes last
+    p = np.full((size, size), np.inf)  # so a player against itself comes last in the order of p
     for one, other in combinations(range(size), 2):
         contrast = np.zeros(size)
         contrast[[one, other]] = 1, -1

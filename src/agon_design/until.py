@@ -6,7 +6,6 @@ the recording: a run that was killed plays the same matches as one that was not,
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from random import Random
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agon.conf import id_name
-from agon.errors import AgonError
+from agon.errors import AgonError, count
 from agon.games.tables import games_table
 from agon.models import Halted, Model
 from agon.models.base import require_callable
@@ -25,7 +24,7 @@ from agon.play import Trajectory, play_at_once
 from agon.play import turns_table as turns_of
 from agon.record import record
 from agon.record.estimate import estimates
-from agon.scores import require_metrics, scores
+from agon.scores import measure, require_metrics, with_all
 from agon_design.power import sides
 from agon_design.prereg import Until, condition_now
 from agon_design.sequential import decide_sign, interval
@@ -40,7 +39,7 @@ Block = tuple[Side, Side]
 
 
 class Answer(NamedTuple):
-    """The two conditions of a question, and the decision of the matches."""
+    """The two conditions of a question, and the decision between them."""
 
     first: str
     second: str
@@ -53,9 +52,10 @@ class Answer(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        """In words."""
+        """The answer in words."""
         word = {1: "more than", -1: "less than", 0: "undecided against"}[self.sign]
-        return f"{self.second} {word} {self.first} after {self.blocks:,} blocks (difference {self.low:+.3g} to {self.high:+.3g})"
+        end = f"after {count(self.blocks, 'block')} (difference {self.low:+.3g} to {self.high:+.3g})"
+        return f"{self.second} {word} {self.first} {end}"
 
 
 def conditions(until: Until) -> tuple[str, str]:
@@ -66,7 +66,10 @@ def conditions(until: Until) -> tuple[str, str]:
 
 
 def blocks(matches: Sequence[Match], until: Until) -> list[Block]:
-    """Blocks in their order, up to the first whose cell has no more matches. Raises AgonError for a question without an answer."""
+    """Blocks in their order, up to the first whose cell has no more matches.
+
+    Raises AgonError for a metric that does not exist, and where the two conditions share no cell.
+    """
     require_metrics([until.metric])
     column, (first, second) = until.by.partition(":")[0], conditions(until)
     asking = any(seat.model for match in matches for seat in match.seats)
@@ -106,15 +109,12 @@ def dependence(models: Mapping[str, Model]) -> list[str]:
 def differences(group: Sequence[Block], until: Until, models: Mapping[str, Replayed]) -> NDArray[np.float64]:
     """The differences of recorded blocks, second less first, as shares of the range. Blocks without both metrics are left out.
 
-    Raises AgonError for a value outside of the range.
+    Raises AgonError for a value outside of the range, and where the metric cannot be computed.
     """
-    played = list[tuple[Match, Trajectory]]()
-    play_at_once([match for block in group for match, _ in block], models, lambda *pair: played.append(pair))
-    values: dict[tuple[str, int], float] = {}
-    with suppress(AgonError):  # no match has the metric, as where nothing could be read
-        games = games_table([match.game for match, _ in played])
-        table = scores(turns_of(played), games, [until.metric]).dropna()
-        values = {(row[0], row[1]): row[2] for row in table.itertuples(index=False, name=None)}
+    courses = list[tuple[Match, Trajectory]]()
+    play_at_once([match for block in group for match, _ in block], models, lambda *pair: courses.append(pair))
+    table = measure(with_all(turns_of(courses)), games_table([match.game for match, _ in courses]), [until.metric])
+    values = {(row[0], row[1]): row[2] for row in table.dropna().itertuples(index=False, name=None)}
     low, high = until.range
     if beyond := [(match, value) for (match, _), value in values.items() if not low <= value <= high]:
         match, value = beyond[0]

@@ -1,4 +1,4 @@
-"""The verbs of the room. Their libraries are read when they run, not before."""
+"""The verbs of this package. They import their libraries when they run, not before."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import click
 from agon.cli import options
 from agon.cli.job import Job
 from agon.cli.places import Settings, note_outside, outside_data, own_folder, transcript_of
-from agon.cli.words import say_columns
 from agon.errors import AgonError, count, visible
 from agon.paths import display_path, in_project
 
@@ -35,15 +34,15 @@ def _differences(_: click.Context, __: click.Parameter, words: Sequence[str]) ->
     metavar="METRIC,...",
     required=True,
     shell_complete=options.names_of("metrics"),
-    help="One or several, as points,won (agon list metrics).",
+    help="One or several, such as points,won (agon list metrics).",
 )
 @click.option(
     "--by",
     metavar="COLUMN:ONE,OTHER",
     required=True,
-    help="As agent:zs,cot; a column alone compares all its values.",
+    help="Such as agent:zs,cot. A column alone compares all its values.",
 )
-@options.experiment(help="Whose transcript, transcripts/NAME.parquet; else that of the project's own experiment.")
+@options.experiment(help="Compares transcripts/NAME.parquet; else that of the project's own experiment.")
 @options.turns(metavar="FILE,...", help="Turns tables instead; the column `file` names them.")
 @click.option(
     "--within",
@@ -135,13 +134,13 @@ def _require_names(metrics: Sequence[str], columns: Sequence[str], paths: Sequen
     from agon.turns import column_names
     from agon_design.units import OPPONENTS, require_columns
 
-    known = [name for path in paths for name in column_names(path)]
-    require_columns(columns, list(dict.fromkeys([*known, *OPPONENTS, "file"])))
+    of_turns = [name for path in paths for name in column_names(path)]
+    require_columns(columns, list(dict.fromkeys([*of_turns, *OPPONENTS, "file"])))
     require_metrics(metrics)
 
 
 def _short_names(paths: Sequence[Path]) -> list[str]:
-    """What files are called in short: without endings, and with as many of their folders as tell them apart."""
+    """Short names of files: without endings, and with as many of their folders as tell them apart."""
     parts = [in_project(path).with_suffix("").parts for path in paths]
     for depth in range(1, max(map(len, parts))):
         names = ["/".join(part[-depth:]) for part in parts]
@@ -182,6 +181,7 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
     from agon.turns import read_games, read_parts, write_table
     from agon_design.compare import rate_seats, seats_to_rate
     from agon_design.units import columns_to_read
+    from agon_design.words import say_columns
 
     parts = read_parts(source, columns_to_read([metric], columns))
     seats = seats_to_rate(parts, read_games(source), metric, columns)
@@ -247,13 +247,13 @@ POWER = Job(
         ["--metric"],
         default="points",
         shell_complete=options.names_of("metrics"),
-        help="Of which metric (agon list metrics); points unless named.",
+        help="The metric that is compared (agon list metrics).",
     ),
     click.Option(
         ["--detect"],
         type=float,
         callback=_above_0,
-        help="A difference: how many matches show it, and what do they cost?",
+        help="Says how many matches show this difference, and what they cost.",
     ),
     click.Option(
         ["--sd"],
@@ -264,7 +264,7 @@ POWER = Job(
     click.Option(
         ["--variance"],
         metavar="FILE,...",
-        help="Turns that vary as those planned will; else the experiment's own, or the papers'.",
+        help="Turns that vary as the planned ones will; else the experiment's own, or the papers'.",
     ),
 )
 """`agon power`."""

@@ -4,19 +4,39 @@ from collections.abc import Collection, Sequence
 from math import isclose
 from typing import Any
 
+import click
 import pandas as pd
 
-from agon.errors import count
+from agon.errors import count, visible
 from agon.scores import Metric
 from agon_design.units import in_both
+
+
+def say_columns(head: list[list[str]], table: pd.DataFrame) -> None:
+    """Prints a table in columns: texts as they are, whole numbers in full, other numbers to three digits, "-" for absent ones."""
+    lines = [
+        [
+            value
+            if isinstance(value, str)
+            else "-"
+            if value != value
+            else f"{value:,.3g}"
+            if value % 1
+            else f"{value:,.0f}"
+            for value in row
+        ]
+        for row in table.itertuples(index=False)
+    ]
+    rows = [*head, *lines]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo(visible("  ".join(map(str.ljust, row, widths)).rstrip()))
 
 
 def explain_pair(row: Any) -> str:
     """A row of the pairs: means, difference, effect size, p, and the number of matches that shows it."""
     unit = "pairs" if row.how == "paired" else "matches of each condition"
-    floor = row.p_error > 0 and isclose(
-        row.p, row.p_error
-    )  # no drawn arrangement is as far apart: p is 1 / (draws + 1)
+    floor = row.p_error > 0 and isclose(row.p, row.p_error)  # no arrangement differs as much: p is 1 / (draws + 1)
     most = "at most " if floor else ""
     error = f" (1 of {1 / row.p:,.0f})" if floor else f" (+- {row.p_error:.1g})" if row.p_error else ""
     effect = (

@@ -1,4 +1,4 @@
-"""The engine's games as PettingZoo and Gymnasium environments, so that learners written for these interfaces can play them."""
+"""Games as PettingZoo and Gymnasium environments, so that learners for these interfaces can play them."""
 
 import re
 from abc import ABC, abstractmethod
@@ -23,22 +23,23 @@ Views = dict[str, View]
 
 
 def parallel_env(game: Game[Any], seed: int = 0) -> "SimultaneousMatch":
-    """An environment that plays `game`; `seed` is what a `reset` without one starts from.
+    """An environment that plays `game`. `seed`: the first seed of resets that name none.
 
     Agents are "seat_0", "seat_1", ... With k options, actions are Discrete(k): positions in the game's options. An
     observation is MultiDiscrete of shape (rounds, seats): a row per round, the own action first, then the others' in
-    seat order, and k for every round that has not been played. Rewards are the step's points; all agents terminate
-    with the last round and none is ever truncated. Raises ValueError for a game in which not all seats move at once.
+    seat order, and k for every round that has not been played. Rewards are the step's points. All agents terminate
+    with the last round, and none is ever truncated. Raises ValueError for a game in which not all seats move at once
+    with the same options, or without a fixed number of rounds.
     """
     return SimultaneousMatch(game, seed)
 
 
 def single_agent_env(game: Game[Any], seat: int, opponents: Sequence[Script], seed: int = 0) -> "SingleSeat":
-    """An environment for whoever sits at `seat` of `game`; `opponents`, scripts, have the other seats, in order.
+    """An environment for one `seat` of `game`. The scripts `opponents` have the other seats, in order.
 
     Spaces and rewards are those of `parallel_env`. `reset(seed=n)` starts the match that agon.play plays with the seed n:
     every other seat throws its own dice. A reset without a seed goes on to the next match; the first one starts from `seed`.
-    Raises AgonError when there is no such seat or the number of opponents is wrong, ValueError as `parallel_env` does.
+    Raises AgonError when there is no such seat or the number of opponents is wrong, and ValueError as `parallel_env` does.
     """
     return SingleSeat(parallel_env(game), seat, opponents, seed, single_agent_env)
 
@@ -50,11 +51,11 @@ class Seats:
     action_spaces: dict[str, Any]
 
     def observation_space(self, agent: str) -> Any:
-        """What an agent may see."""
+        """The space of an agent's observations."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Any:
-        """What an agent may do."""
+        """The space of an agent's actions."""
         return self.action_spaces[agent]
 
 
@@ -67,7 +68,7 @@ class SimultaneousMatch(Seats, ParallelEnv):  # type: ignore[misc]
         self.render_mode = None
         self.possible_agents = [f"seat_{seat}" for seat in range(game.seats)]
         self.agents: list[str] = []
-        """Who is to move; nobody before the first reset and after the last round."""
+        """The agents that are to move. Empty before the first reset and after the last round."""
         self._random = Random(seed)
         legal, rounds = _legal(game, next(steps(game, Random(seed)))[1])
         self.codes = {action: code for code, action in enumerate(legal.options)}
@@ -78,7 +79,7 @@ class SimultaneousMatch(Seats, ParallelEnv):  # type: ignore[misc]
         }
 
     def reset(self, seed: int | None = None, options: Any = None) -> tuple[Views, dict[str, dict[str, Any]]]:
-        """Starts a match; `options` are ignored, as there are none."""
+        """Starts a match. `options` are part of the interface, and change nothing."""
         if seed is not None:
             self._random = Random(seed)
         return self.start(self._random)
@@ -96,19 +97,19 @@ class SimultaneousMatch(Seats, ParallelEnv):  # type: ignore[misc]
         """Plays one round. Raises IllegalAction for an agent that is missing and for an action outside its space."""
         if set(actions) != set(self.agents):
             raise IllegalAction(f"{sorted(actions)} acted; to move: {self.agents}")
-        chosen = {seat: self.label(agent, actions[agent]) for seat, agent in enumerate(self.agents)}
-        self.state, asked, points = self._steps.send(chosen)
-        over = not asked
+        labels = {seat: self.label(agent, actions[agent]) for seat, agent in enumerate(self.agents)}
+        self.state, views, points = self._steps.send(labels)
+        over = not views
         if not over:
-            _legal(self.game, asked)
-        moved = self.agents
-        self.agents = [] if over else moved
+            _legal(self.game, views)
+        agents = self.agents
+        self.agents = [] if over else agents
         return (
             self._views(),
-            dict(zip(moved, map(float, points), strict=True)),
-            dict.fromkeys(moved, over),
-            dict.fromkeys(moved, False),
-            {agent: {} for agent in moved},
+            dict(zip(agents, map(float, points), strict=True)),
+            dict.fromkeys(agents, over),
+            dict.fromkeys(agents, False),
+            {agent: {} for agent in agents},
         )
 
     def label(self, agent: str, action: int | np.int64) -> str:
@@ -130,12 +131,12 @@ class SimultaneousMatch(Seats, ParallelEnv):  # type: ignore[misc]
 class OneSeat(Env[Any, Any], ABC):
     """One match after another of one seat against scripts, at a `table` that has all seats.
 
-    `own`: what the environment was made with besides game, seat, opponents and seed, and `made_by` whom, for the spec.
+    `made_by`: the function that makes such an environment. `own`: its arguments besides game, seat, opponents and seed. The spec has both.
     """
 
     metadata: Mapping[str, Any] = {"render_modes": []}  # type: ignore[assignment]
     kind = ""
-    """What the spec's name has after the game's."""
+    """The end of the spec's name, after the game's name."""
 
     def __init__(
         self,
@@ -164,20 +165,20 @@ class OneSeat(Env[Any, Any], ABC):
         self._first: int | None = seed
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        """Starts a match; `options` are ignored, as there are none."""
-        chosen, self._first = self._first if seed is None else seed, None
-        super().reset(seed=chosen)
-        if chosen is None:
-            chosen = int(self.np_random.integers(2**63))
-        self._dice = {seat: seat_dice(chosen, seat) for seat in self.scripts}
-        return self._begun(chosen)
+        """Starts a match. `options` are part of the interface, and change nothing."""
+        match_seed, self._first = self._first if seed is None else seed, None
+        super().reset(seed=match_seed)
+        if match_seed is None:
+            match_seed = int(self.np_random.integers(2**63))
+        self._dice = {seat: seat_dice(match_seed, seat) for seat in self.scripts}
+        return self._start_match(match_seed)
 
     @abstractmethod
-    def _begun(self, seed: int) -> tuple[Any, dict[str, Any]]:
-        """What the seat sees at the start of the match of a seed, and the info."""
+    def _start_match(self, seed: int) -> tuple[Any, dict[str, Any]]:
+        """Starts the match of a seed. Returns the seat's first observation, and the info."""
 
     def _answer(self, seat: int, silent: bool = False) -> Any:
-        """What the script at `seat` does. Raises AgonError for what is not legal; None is, where it may be `silent`."""
+        """The action of the script at `seat`. Raises AgonError for an illegal one. None is legal only if the script may be `silent`."""
         view = self.table.game.observe(self.table.state, seat)
         action = self.scripts[seat](view, self._dice[seat])
         if action in view.legal or (silent and action is None):
@@ -189,12 +190,15 @@ class OneSeat(Env[Any, Any], ABC):
 class SingleSeat(OneSeat):
     """A seat of a game in which all move at once; see `single_agent_env`."""
 
-    def _begun(self, seed: int) -> tuple[View, dict[str, Any]]:
+    def _start_match(self, seed: int) -> tuple[View, dict[str, Any]]:
         views, _ = self.table.start(seat_dice(seed, TABLE))
         return views[self.agent], {}
 
     def step(self, action: np.int64) -> tuple[View, float, bool, bool, dict[str, Any]]:
-        """Plays one round. Raises IllegalAction for an action outside the space and when no match is on, AgonError for a script's."""
+        """Plays one round.
+
+        Raises IllegalAction for an action outside the space and when no match is on, and AgonError for an illegal action of a script.
+        """
         if not self.table.agents:
             raise IllegalAction("the match is over, or has not begun: call reset")
         self.table.label(self.agent, action)  # before any script throws its dice
@@ -203,13 +207,16 @@ class SingleSeat(OneSeat):
         return views[self.agent], points[self.agent], ended[self.agent], False, {}
 
 
-def _legal(game: Game[Any], asked: Mapping[int, Observation]) -> tuple[Choice, int]:
-    """What all seats may do at once, and in how many rounds. Raises ValueError where they move in turn or have different choices."""
-    if len(asked) < game.seats:
+def _legal(game: Game[Any], views: Mapping[int, Observation]) -> tuple[Choice, int]:
+    """The action space of all seats, and the number of rounds.
+
+    `views`: the observations of the seats that are to move. Raises ValueError where seats move in turn or have different choices.
+    """
+    if len(views) < game.seats:
         raise ValueError(
-            f"{game.name}: of {game.seats} seats {list(asked)} are to move; a parallel environment needs all at once"
+            f"{game.name}: of {game.seats} seats {list(views)} are to move; a parallel environment needs all at once"
         )
-    first, *others = [view.legal for view in asked.values()]
+    first, *others = [view.legal for view in views.values()]
     if not isinstance(first, Choice) or any(not isinstance(o, Choice) or o.options != first.options for o in others):
         raise ValueError(f"{game.name}: a parallel environment needs one list of options, the same for every seat")
     if game.fixed_rounds is None:

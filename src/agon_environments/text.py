@@ -1,9 +1,9 @@
 """Any game as an environment of texts: PettingZoo's AEC interface for all seats, Gymnasium's for one seat against scripts.
 
-An observation is all that the seat knows and is asked, in words (agon.agents.telling); an action is its answer: the action as
-the prompt asks for it, for TradeCraft a call such as {"tool": "craft_done"}. Spaces hold printable ASCII and line breaks;
-other characters are observed as JSON escapes, and an answer may hold any. No answer is an error: one that cannot be read is
-counted, and the seat is told why and asked again; after `attempts` of them nothing is done for it. So every match ends.
+An observation has all that the seat knows, and the question, in words (agon.agents.telling). An action is the seat's answer: the
+action as the prompt asks for it, for TradeCraft a call such as {"tool": "craft_done"}. Spaces hold printable ASCII and line breaks.
+Other characters are observed as JSON escapes, and an answer may hold any. An answer that cannot be read is no error: it is counted,
+and the seat is told why and asked again. After `attempts` such answers the seat does nothing. So every match ends.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ from agon_environments.gymnasium import OneSeat, Seats
 PLAIN = frozenset(map(chr, range(32, 127))) | {"\n"}
 """Characters of all texts in the spaces."""
 REACH = 20_000
-"""Characters of an observation, at most; where a seat knows more, what happened first is left out."""
+"""The most characters of an observation. A longer one loses the beginning of its history."""
 LENGTH = 4_000
-"""Characters of an answer in the action space; a longer one is read all the same."""
+"""The most characters of an answer in the action space. A longer one is read all the same."""
 
 
 class Observed(str):
@@ -36,11 +36,11 @@ class Observed(str):
 
 
 def text_env(game: Game[Any], seed: int = 0, attempts: int = 3) -> "TextMatch":
-    """An environment in which all seats of `game` are asked one after another; `seed`: what a `reset` without one starts from.
+    """An environment in which all seats of `game` are asked one after another. `seed`: the first seed of resets that name none.
 
     Agents are "seat_0", "seat_1", ... Seats that move at once are asked in seat order, and none is told what another has
     answered. Rewards are the points of a step; all agents terminate when the match is over, and none is ever truncated.
-    `infos` count the unreadable answers of each agent.
+    `infos` count the unreadable answers of each agent. Raises AgonError for `attempts` below 1.
     """
     return TextMatch(game, seed, attempts)
 
@@ -48,7 +48,7 @@ def text_env(game: Game[Any], seed: int = 0, attempts: int = 3) -> "TextMatch":
 def single_text_env(
     game: Game[Any], seat: int, opponents: Sequence[Script], seed: int = 0, attempts: int = 3
 ) -> "SingleTextSeat":
-    """An environment for whoever sits at `seat` of `game`; `opponents`, scripts, have the other seats, in order.
+    """An environment for one `seat` of `game`. The scripts `opponents` have the other seats, in order.
 
     Texts and rewards are those of `text_env`. `reset(seed=n)` starts the match that agon.play plays with the seed n; one
     without goes on to the next match. Raises AgonError when there is no such seat or the number of opponents is wrong.
@@ -80,7 +80,7 @@ class TextMatch(Seats, AECEnv):  # type: ignore[misc]
         self.observation_spaces = {agent: Text(REACH, charset=PLAIN) for agent in self.possible_agents}
 
     def reset(self, seed: int | None = None, options: object = None) -> None:
-        """Starts a match; `options` are ignored, as there are none."""
+        """Starts a match. `options` are part of the interface, and change nothing."""
         if seed is not None:
             self._random = Random(seed)
         self.start(self._random.randrange(2**63) if seed is None else seed)
@@ -101,11 +101,11 @@ class TextMatch(Seats, AECEnv):  # type: ignore[misc]
 
     @property
     def seat(self) -> int:
-        """Whose turn it is."""
+        """The seat whose turn it is."""
         return self.possible_agents.index(self.agent_selection)
 
     def observe(self, agent: str) -> Observed:
-        """What the agent knows, whether or not it is asked just now."""
+        """The observation of an agent, whether or not it is asked just now."""
         seat = self.possible_agents.index(agent)
         asked = seat in self._asked and seat not in self._answers
         lines = [self._faults[seat]] if seat in self._faults else []
@@ -121,31 +121,31 @@ class TextMatch(Seats, AECEnv):  # type: ignore[misc]
         return self.observe(self.agent_selection)
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Does nothing, because nothing is open."""
 
     def step(self, action: object) -> None:
-        """The answer of the agent whose turn it is. Raises IllegalAction when no match is on."""
+        """Takes the answer of the agent whose turn it is. Raises IllegalAction when no match is on."""
         if not self.agents:
             raise IllegalAction("the match is over, or has not begun: call reset")
         if self.terminations[self.agent_selection]:
             self._was_dead_step(action)
             return
         seat = self.seat
-        found, fault, _ = parse_reply(action, self._asked[seat].legal)
-        if found is None:
-            self._missed(seat, fault)
+        legal_action, fault, _ = parse_reply(action, self._asked[seat].legal)
+        if legal_action is None:
+            self._count_miss(seat, fault)
             if self._misses[seat] < self.attempts:
-                self._rest()
+                self._drop_rewards()
                 return
         else:
             self._faults.pop(seat, None)
-        self.act(found)
+        self.act(legal_action)
 
     def act(self, action: object) -> None:
-        """An action, legal or None, of the agent whose turn it is."""
+        """Takes an action of the agent whose turn it is: a legal one, or None."""
         self._answers[self.seat] = action
         self._misses[self.seat] = 0
-        self._rest()
+        self._drop_rewards()
         if len(self._answers) == len(self._asked):
             answers, self._answers = self._answers, {}
             self.state, self._asked, points = self._steps.send(answers)
@@ -153,12 +153,12 @@ class TextMatch(Seats, AECEnv):  # type: ignore[misc]
         self._select()
         self._accumulate_rewards()
 
-    def _rest(self) -> None:
-        """Whose turn it is has been given its rewards."""
+    def _drop_rewards(self) -> None:
+        """Forgets the rewards that the agent whose turn it is has seen already."""
         self._cumulative_rewards[self.agent_selection] = 0.0
         self._clear_rewards()
 
-    def _missed(self, seat: int, fault: str) -> None:
+    def _count_miss(self, seat: int, fault: str) -> None:
         self._misses[seat] += 1
         self.infos[self.possible_agents[seat]]["unreadable"] += 1
         left = self.attempts - self._misses[seat]
@@ -177,20 +177,20 @@ class SingleTextSeat(OneSeat):
 
     kind = "_text"
 
-    def _begun(self, seed: int) -> tuple[str, dict[str, Any]]:
+    def _start_match(self, seed: int) -> tuple[str, dict[str, Any]]:
         self.table.start(seed)
-        return self._going_on()
+        return self._play_on()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """One answer. Raises IllegalAction when no match is on, AgonError when a script answers nonsense."""
+        """Takes one answer. Raises IllegalAction when no match is on, and AgonError for an illegal action of a script."""
         if not self.table.agents or self.table.terminations[self.agent]:
             raise IllegalAction("the match is over, or has not begun: call reset")
         self.table.step(action)
-        view, info = self._going_on()
+        view, info = self._play_on()
         return view, self.table._cumulative_rewards[self.agent], self.table.terminations[self.agent], False, info
 
-    def _going_on(self) -> tuple[str, dict[str, Any]]:
-        """The others move until the own seat is asked, or the match is over."""
+    def _play_on(self) -> tuple[str, dict[str, Any]]:
+        """Lets the others move until the own seat is asked, or the match is over. Returns the seat's observation, and the info."""
         while self.table.agent_selection != self.agent and not self.table.terminations[self.agent]:
             self.table.act(self._answer(self.table.seat, silent=True))
         return self.table.observe(self.agent), dict(self.table.infos[self.agent])

@@ -7,7 +7,6 @@ import logging
 import re
 import secrets
 from collections import OrderedDict
-from collections.abc import Collection
 from http import HTTPStatus
 from math import ceil
 from time import monotonic
@@ -23,10 +22,10 @@ from agon_hall.table import Table
 from agon_hall.tables import DAY, DAYS, Hall
 from agon_hall.web import NoPage, read_form, redirect, render
 
-OPEN = ("seat", "watch", "static", "login", "join", "part")
+OPEN = ("seat", "watch", "static", "login", "join", "part", "annotate")
 """The first parts of addresses that need no password.
 
-Seats and participants have keys, and watchers see only what is public.
+Seats, participants and raters have keys, and watchers see only what is public.
 """
 COOKIE = "agon"
 MANY = 1000
@@ -122,10 +121,10 @@ def _short(token: str) -> bytes:
 
 
 class LoginRequired:
-    """Middleware that asks for the password, if the hall has one. Addresses in OPEN and in `more` do not need it."""
+    """Middleware that asks for the password, if the hall has one. Addresses in OPEN do not need it."""
 
-    def __init__(self, app: ASGIApp, password: Password | None, more: Collection[str] = ()) -> None:
-        self._app, self._password, self._open = app, password, (*OPEN, *more)
+    def __init__(self, app: ASGIApp, password: Password | None) -> None:
+        self._app, self._password = app, password
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles a request."""
@@ -133,7 +132,7 @@ class LoginRequired:
             request = Request(scope, receive)
             is_researcher = self._password is None or self._password.knows(request.cookies.get(COOKIE))
             scope["researcher"] = is_researcher
-            if not is_researcher and scope["path"].lstrip("/").partition("/")[0] not in self._open:
+            if not is_researcher and scope["path"].lstrip("/").partition("/")[0] not in OPEN:
                 target = scope["path"] + (f"?{request.url.query}" if request.url.query else "")
                 log.warning("refused: %s without the password, from %s", scope["path"], address(scope))
                 reply = redirect(f"/login?next={quote(target)}")

@@ -25,7 +25,7 @@ from agon.cli.hosts import say_hosts
 from agon.conf import settings_of
 from agon.errors import AgonError, visible
 from agon.paths import ROOT
-from agon_hall import access, family_pages, lobby, monitor, seat, study_pages, watching, web
+from agon_hall import access, lobby, monitor, raters, seat, study_pages, watching, web
 from agon_hall.access import NEWCOMERS, LoginRequired, Password, Throttle
 from agon_hall.firewall import HEADER, IDLE, Connection, Firewall, LineLimit, places
 from agon_hall.new_table import warm
@@ -35,7 +35,7 @@ from agon_hall.tables import DAYS, Hall
 PASSWORD = "AGON_PASSWORD"
 """The environment variable with the password. Pages of seats and public pages need no password."""
 LOOPBACK = ("127.0.0.1", "localhost")
-MODULES = (web, access, lobby, seat, watching, study_pages, monitor)
+MODULES = (web, access, lobby, seat, watching, study_pages, monitor, raters)
 """The modules with pages. Each has a list `routes`."""
 
 log = logging.getLogger("agon_hall")
@@ -47,18 +47,17 @@ def application(hall: Hall, hosts: Sequence[str] = ("*",), password: str = "", f
     Browsers reach it as one of `hosts` (HOST:PORT). If `frameable`, a notebook may show the pages.
     """
     login = Password(password, hall.days) if password else None
-    desks = family_pages.desks(hall.folder)
     app = Starlette(
-        routes=[*(route for module in MODULES for route in module.routes), *family_pages.routes(desks)],
+        routes=[route for module in MODULES for route in module.routes],
         middleware=[
             Middleware(Firewall, hosts, frameable),
             Middleware(GZipMiddleware, minimum_size=500),
-            Middleware(LoginRequired, login, desks),
+            Middleware(LoginRequired, login),
         ],
         exception_handlers={web.NoPage: web.show_refusal, HTTPException: _show_missing, Exception: _show_failure},
     )
     app.state.hall = hall
-    app.state.links = web.LINKS + tuple((name.capitalize(), f"/{name}") for name in desks)
+    app.state.raters = raters.RatersDesk(hall.folder / "annotations")
     app.state.password, app.state.once = login, OrderedDict()
     app.state.newcomers = Throttle(*NEWCOMERS)
     app.state.stopping, app.state.streams = asyncio.Event(), set()

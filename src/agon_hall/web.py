@@ -34,7 +34,7 @@ PING = 15
 """Seconds between signs of life to a page without news."""
 AGAIN = 5
 """Seconds until parts that could not be drawn are drawn again."""
-LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("Studies", "/monitor"))
+LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("Studies", "/monitor"), ("Annotate", "/annotate"))
 """The links at the top of pages for researchers. Players have none."""
 Sent = ImmutableMultiDict[str, str]
 """A form that was sent: name of a field -> its values."""
@@ -68,7 +68,7 @@ It keeps lines and puts long texts in boxes.
 
 def render(request: Request, name: str | jinja2.Template, status: int = 200, **context: Any) -> HTMLResponse:
     """A page from templates/NAME. The context needs a `title`."""
-    defaults = {"researcher": request.scope.get("researcher", False), "links": request.app.state.links, "live": None}
+    defaults = {"researcher": request.scope.get("researcher", False), "links": LINKS, "live": None}
     context.setdefault("at", time_ns() // 1000)
     return HTMLResponse(templates.get_template(name).render(defaults | context), status)
 

@@ -66,20 +66,22 @@ class Findings:
         verdicts = "; ".join(str(row.verdict) for row in rows)
         figure = Path(picture.filename).stem
         self.rows.append((self.paper, question, answer, figure, "; ".join(statements), verdicts))
+        here = f"{self.paper}_findings.html#{quote(question.replace(' ', '-'))}"
         places = {
-            **(links or {}),
+            **{text: _led_from(here, target) for text, target in (links or {}).items()},
             "The numbers": f"../results/{data}",
             "The reasoning": f"{notebook}.html",
             "The rule of the verdicts": RULE,
         }
         parts = [
-            "\n".join(["**The paper says**, in our words:", "", *map(_line, rows)]),
+            "\n".join(["**The paper says**, in our words:", "", *(_line(row, here) for row in rows)]),
             f"**We find:** {found}",
             f"**How sure:** {sure}",
             f"**What could be wrong:** {wrong}",
             " · ".join(f"[{text}]({target})" for text, target in places.items()),
-            f"`dvc repro {self.stage}` makes this page again.",
         ]
+        if len(self.rows) == 1:
+            parts.append(f"`dvc repro {self.stage}` makes this page again.")
         below = "\n\n".join(parts)
         return [Markdown(f"**{answer}.**"), picture, Markdown(below)]  # type: ignore[no-untyped-call]
 
@@ -89,7 +91,8 @@ class Findings:
         sections = self.claims.section.astype(str).str.split(",")
         of_abstract = sections.map(lambda names: "abstract" in map(str.strip, names))
         others = self.claims[of_abstract & ~self.claims.claim.isin(explained)].drop_duplicates("claim")
-        text = "\n".join(map(_line, others.set_index("claim").iloc)) or "None: all of them are above."
+        here = f"{self.paper}_findings.html"
+        text = "\n".join(_line(row, here) for row in others.set_index("claim").iloc) or "None: all of them are above."
         return Markdown(text)  # type: ignore[no-untyped-call]
 
     def table(self) -> pd.DataFrame:
@@ -97,10 +100,17 @@ class Findings:
         return pd.DataFrame(self.rows, columns=COLUMNS)
 
 
-def _line(statement: pd.Series) -> str:
-    """A list item: a statement's verdict, section and claim, with a link to how it was decided."""
+def _led_from(here: str, target: str) -> str:
+    """The address of an explorer, which says from where a reader comes (base.js leads back); another address as it is."""
+    way = f"{'&' if '#' in target else '#'}from={quote(here, safe='')}"
+    return target + way if target.startswith("explore_") else target
+
+
+def _line(statement: pd.Series, here: str) -> str:
+    """A list item: a statement's verdict, section and claim, with a link from `here` to how it was decided."""
     claim = str(statement.name)
+    decided = _led_from(here, f"explore_claims.html#statement={quote(f'{statement.paper}.{statement.statement}')}")
     return (
         f"- **{str(statement.verdict).capitalize()}** (section {escape(str(statement.section))}): {escape(claim)}."
-        f" [How it was decided](explore_claims.html#statement={quote(f'{statement.paper}.{statement.statement}')})"
+        f" [How it was decided]({decided})"
     )

@@ -17,10 +17,11 @@ rule moves by one step. The function returns one `Test`, or several of which all
 """
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -110,30 +111,33 @@ def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     return table
 
 
-class Records(Protocol):
+class Records(ABC):
     """The tables of a paper, and how they are drawn anew."""
 
-    unit: str
+    unit: ClassVar[str]
     """The unit of resampling: match, game, decision."""
+    players: ClassVar[tuple[str, Sequence[str]]] = ("uniform", ())
+    """Names of simulated players: the one that chooses uniformly, and those that always do the same."""
 
+    @abstractmethod
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
         """The rows of a table with these values. Raises Missing for a value that no row has."""
 
+    @abstractmethod
     def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
         """A function from the number of a resample to these rows in it, or to their means `by` columns. `drawing`: see DRAWINGS."""
 
     def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
         """The number of units in each cell of these rows; empty where no units are drawn."""
+        return ()
 
     def by_chance(self, table: pd.DataFrame, player: str, number: int) -> pd.DataFrame:
-        """These rows in a data set of simulated matches of another player. Raises Missing where that is unknown."""
-
-    @property
-    def players(self) -> tuple[str, Sequence[str]]:
-        """Names of simulated players: the one that chooses uniformly, and those that always do the same."""
+        """These rows in a data set of simulated matches of another player. Raises Missing where nobody is simulated."""
+        raise Missing("nobody is simulated")
 
     def true_variant(self, table: int, variant: str) -> str:
-        """The variant whose numbers a printed table shows, whatever its caption says. Raises Missing."""
+        """The variant whose numbers a printed table shows, whatever its caption says. Raises Missing if no caption names one."""
+        raise Missing("no caption names a variant")
 
 
 @dataclass(frozen=True)

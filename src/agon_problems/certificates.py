@@ -1,4 +1,4 @@
-"""Certificates of problems: who can craft what, alone and together, and the faults of the problem."""
+"""Certificates of problems: the targets that each seat can craft, alone and together, and the faults of the problem."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,13 +25,13 @@ def certify(ruleset: Ruleset, problem: Problem) -> Certificate:
     pool = union(hands)
     goals = [_goal(ruleset, hands, seat, target) for seat, target in enumerate(targets)]
     joint = plan(ruleset, pool, union(targets))
-    exchange_found = exchange(ruleset, hands, targets)
-    between = isinstance(exchange_found, Exchange) and any(any(crafts) for crafts in exchange_found.crafts[:-1])
+    trading = exchange(ruleset, hands, targets)
+    between = isinstance(trading, Exchange) and any(any(crafts) for crafts in trading.crafts[:-1])
     together = Together(
         joint.verdict,
         joint.operations if isinstance(joint, Plan) else None,
-        [Swap(list(trade.seats), trade.offer, trade.request) for trade in exchange_found.trades]
-        if isinstance(exchange_found, Exchange)
+        [Swap(list(trade.seats), trade.offer, trade.request) for trade in trading.trades]
+        if isinstance(trading, Exchange)
         else None,
         between,
     )

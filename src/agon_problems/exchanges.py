@@ -31,7 +31,7 @@ MOST_SEATS = 3
 
 
 class Trade(NamedTuple):
-    """Two seats, and what each gives."""
+    """Two seats, the offer of the first, and the request, which the second gives."""
 
     seats: tuple[int, int]
     offer: dict[str, int]
@@ -53,8 +53,9 @@ def exchange(
 ) -> Exchange | Impossible | Undecided:
     """The fewest trades after which all can craft their targets at once.
 
-    First without crafts between the trades; then, if `crafts`, with them. Impossible if even one player with all hands could not
-    craft all targets. Undecided if MOST_TRADES trades are not enough.
+    It looks first for an exchange without crafts between the trades; then, if `crafts` and for at most MOST_SEATS seats, for one
+    with them. Impossible if even one player with all hands could not craft all targets. Undecided if MOST_TRADES trades are not
+    enough, or if the solver stops after `nodes` branches.
     """
     together = plan(ruleset, union(hands), union(targets), nodes)
     if not isinstance(together, Plan):
@@ -118,7 +119,7 @@ class _Table:
         self.flows: list[dict[str, dict[int, float]]] = [{item: {} for item in items} for _ in hands]
 
     def add_gifts(self, giver: int, taker: int) -> dict[str, int]:
-        """Variables for what a seat gives, with the conditions that it holds it."""
+        """Item -> the variable for the pieces that a seat gives, with the condition that it holds them."""
         gifts: dict[str, int] = {}
         for item in self.items:
             terms, stock = self.flows[giver][item], int(self.hands[giver].get(item, 0))
@@ -134,7 +135,7 @@ class _Table:
             self.flows[taker][item][gift] = 1.0
 
     def craft(self, seat: int, relevant: Part) -> Workshop:
-        """Adds a phase in which a seat crafts. What it keeps after it is variable."""
+        """Adds a phase in which a seat crafts. Variables say how many pieces of each item it has afterwards."""
         reserve = {item: self.program.add_variable() for item in self.items if item in relevant.items}
         shop = Workshop(self.program, relevant, self.hands[seat], {}, self.flows[seat], reserve)
         self.hands[seat] = {}

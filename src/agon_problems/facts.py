@@ -10,7 +10,7 @@ from agon_problems.files import number_recipes
 
 ORIGIN = "through TradeCraft's public repository, github.com/TradeCraft-team/TradeCraft"
 BASIC = ("air", "earth", "fire", "water")
-"""What everything in Little Alchemy 2 is made from."""
+"""The items of Little Alchemy 2 from which all others are made."""
 SOURCES = {
     "minecraft": f"recipes of Minecraft Java 1.20 without the grid's shape, {ORIGIN}",
     "alchemy": f"combinations of Little Alchemy 2, {ORIGIN}",
@@ -19,7 +19,7 @@ NAMES = {"minecraft-java-1.20": "minecraft", "little-alchemy-2": "alchemy"}
 
 
 class MinecraftFacts(msgspec.Struct):
-    """The facts of Minecraft; a list of items in a recipe means any of them."""
+    """The facts of Minecraft. A list of items in a recipe means any of them."""
 
     ruleset: str
     fuelled_kinds: list[str]
@@ -40,7 +40,7 @@ class AlchemyFacts(msgspec.Struct):
 def import_facts(text: bytes) -> RulesetFile:
     """The ruleset of a file of facts, duplicate recipes left out. Raises ValueError for a file that holds neither."""
     which = msgspec.json.decode(text, type=dict[str, Any]).get("ruleset")
-    if which not in NAMES:
+    if not isinstance(which, str) or which not in NAMES:
         raise ValueError(f"it holds the facts {which!r}; known are {', '.join(NAMES)}")
     if NAMES[which] == "minecraft":
         return _minecraft(msgspec.json.decode(text, type=MinecraftFacts))

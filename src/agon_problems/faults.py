@@ -18,7 +18,8 @@ CYCLES = 20
 def faults(ruleset: Ruleset) -> list[str]:
     """A line for each dangling item, unreachable item, impossible recipe, duplicate recipe and cycle that makes matter.
 
-    A coherent ruleset has none. Without basic items, everything is made from the items that no recipe makes.
+    A coherent ruleset has none. At most CYCLES cycles are listed. Without basic items, all items are made from those that no
+    recipe makes.
     """
     return [*_lonely(ruleset), *_impossible(ruleset), *_duplicates(ruleset), *_matter_from_nothing(ruleset)]
 
@@ -70,7 +71,7 @@ def creations(ruleset: Ruleset) -> list[Creation]:
     allowed = {recipe.id for recipe in ruleset.recipes}
     cycles: list[Creation] = []
     while len(cycles) < CYCLES and (growth := _growth(ruleset, allowed)):
-        for recipe in growth.recipes:  # a cycle without recipes that it can do without
+        for recipe in growth.recipes:  # leaves out recipes that the cycle does not need
             growth = _growth(ruleset, {other.id for other in growth.recipes} - {recipe.id}) or growth
         cycles.append(growth)
         allowed.remove(growth.recipes[-1].id)

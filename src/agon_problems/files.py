@@ -14,7 +14,7 @@ WIDTH = 120
 
 
 def number_recipes(recipes: Iterable[tuple[str, list[tuple[int, str]], str, int]]) -> list[RecipeFile]:
-    """Recipes (station, needs, makes, number) with ids: what they make, then NAME/2, NAME/3; duplicates are left out."""
+    """Recipes (station, needs, makes, number) with ids: their product NAME, then NAME/2, NAME/3; duplicates are left out."""
     recipes_seen, counts, numbered = set(), Counter[str](), []
     for station, needs, makes, number in recipes:
         same = station, tuple(sorted(needs)), makes, number
@@ -27,7 +27,7 @@ def number_recipes(recipes: Iterable[tuple[str, list[tuple[int, str]], str, int]
 
 
 def text_of(file: RulesetFile) -> str:
-    """JSON with one recipe, tag or item a line, without the fields that are empty."""
+    """The JSON of a file, without its empty fields. A field that does not fit into one line has a line for each entry."""
     fields = {key: value for key, value in msgspec.to_builtins(file).items() if value}
     return "{\n" + ",\n".join(f" {json.dumps(key)}: {_layout(value)}" for key, value in fields.items()) + "\n}\n"
 

@@ -20,12 +20,18 @@ CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 ENDINGS = ("", "k", "l", "m", "n", "r", "s", "t")
 MANY = 20_000
 """Names after this number have one more syllable."""
+MOST_ITEMS = 1_000_000
+"""The most items of a ruleset: about a third of all names, so that new ones are found quickly."""
 COUNTS = (1, 1, 1, 2, 2, 3, 4)
+"""Pieces of an ingredient; one of these is drawn."""
 NUMBERS = (1, 1, 1, 1, 2, 3, 4)
+"""Pieces that an operation makes."""
 WORTHS = ((1, 4), (1, 2), (3, 4), (1, 1), (3, 2), (2, 1), (4, 1), (8, 1))
-"""Smelts."""
+"""Smelts of a fuel, as (numerator, denominator)."""
 TRIES = 100
+"""The number of tries for the ingredients of a recipe."""
 REWIRINGS = 20
+"""The number of tries to rewire a ruleset."""
 SPARE = 10
 """One recipe in SPARE is reserved for items that others need. With fewer, chains get longer, or no ruleset works."""
 
@@ -45,9 +51,9 @@ class Size:
     branching: int = 3
     """Kinds of ingredients of a recipe, at most."""
     tags: int = 0
-    """At most; a tag is two to four items of the same depth."""
+    """Tags, at most; a tag is two to four items of the same depth."""
     fuels: int = 0
-    """Items that burn; none: no recipe is fuelled."""
+    """Items that burn, at most, as members of tags do not burn; 0: no recipe is fuelled."""
 
     def __post_init__(self) -> None:
         made_items = self.items - self.raw
@@ -64,6 +70,7 @@ class Size:
                 f"{made_items} items that are made need as many recipes; there are {self.recipes}",
             ),
             (self.fuels > self.items, "there are more fuels than items"),
+            (self.items > MOST_ITEMS, f"there are invented names for {MOST_ITEMS:,} items at most"),
         ):
             if is_wrong:
                 raise ValueError(f"no ruleset of this size: {text}")

@@ -1,4 +1,4 @@
-"""Problems of TradeCraft: makes them for any ruleset, and certifies them. See docs/how-to/add-a-problem.md."""
+"""Makes problems of TradeCraft for any ruleset, and certifies them. See docs/how-to/add-a-problem.md."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -44,7 +44,7 @@ class Set(NamedTuple):
 
 
 def _wishes(count: int, players: int, trades: Sequence[int], bands: Sequence[tuple[int, int]]) -> list[Wish]:
-    """From easy to hard."""
+    """`count` wishes, from easy to hard."""
     return [Wish(players, bands[number * len(bands) // count], trades[number % len(trades)]) for number in range(count)]
 
 
@@ -55,7 +55,7 @@ SHIPPED = {
     "alchemy": Set("alchemy", 3, _wishes(20, 2, [1], [(2, 3), (3, 4), (4, 5), (6, 7)])),
     "invented": Set("invented", 4, _wishes(20, 2, [1], BANDS)),
 }
-"""Folder in data/problems -> what is made there; minecraft_public is TradeCraft's own."""
+"""Folder in data/problems -> its set; minecraft_public has TradeCraft's own problems."""
 
 
 def with_certificate(problem: Problem) -> Problem:
@@ -138,8 +138,8 @@ def _fits(rules: Ruleset, candidate: Problem, wish: Wish) -> bool:
             return False
         if plan(rules, hand, target, NODES).verdict != "not craftable":
             return False
-    exchange_found = exchange(rules, candidate.hands, candidate.targets, crafts=False, nodes=NODES)
-    return isinstance(exchange_found, Exchange) and len(exchange_found.trades) == wish.trades
+    trading = exchange(rules, candidate.hands, candidate.targets, crafts=False, nodes=NODES)
+    return isinstance(trading, Exchange) and len(trading.trades) == wish.trades
 
 
 def _leaves(rules: Ruleset, target: str, operations: tuple[int, int], dice: Random) -> Counter[str] | None:
@@ -154,6 +154,7 @@ def _leaves(rules: Ruleset, target: str, operations: tuple[int, int], dice: Rand
         times = ceil(amounts[item] / recipe.number)
         if (
             len(needs) < len(recipe.needs)
+            or (recipe.fuelled and not rules.fuel)
             or made_items & {item for item, _ in needs}
             or operations_done + times > limit
         ):
@@ -171,7 +172,7 @@ def _leaves(rules: Ruleset, target: str, operations: tuple[int, int], dice: Rand
 
 
 def _deal(parts: Sequence[Counter[str]], trades: int, dice: Random) -> list[Counter[str]]:
-    """Hands that together hold all ingredients. Each seat lacks something that another seat holds; several do for more trades."""
+    """Hands that together hold all ingredients. Each seat lacks an item that another seat holds; for more trades, items of several."""
     hands = [Counter[str]() for _ in parts]
     for seat, part in enumerate(parts):
         items = sorted(part)

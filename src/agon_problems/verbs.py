@@ -36,7 +36,7 @@ OF_MINECRAFT: dict[str, Change] = {
 @click.command()
 @click.option("--folder", required=True, help="Writes FOLDER/01.json, ...")
 @click.option("--ruleset", required=True, help="A file of data/rulesets.")
-@click.option("--players", default=2, help="2 or more.")
+@click.option("--players", default=2, help="How many players, 2 or more.")
 @click.option("--count", type=options.AT_LEAST_1, default=1, help="How many problems.")
 @click.option(
     "--operations",
@@ -44,7 +44,7 @@ OF_MINECRAFT: dict[str, Change] = {
     default="4-6",
     help="The shortest chain of every target, from all hands.",
 )
-@click.option("--trades", default=1, help="The fewest after which all can craft at once.")
+@click.option("--trades", default=1, help="The fewest trades after which all can craft.")
 @click.option("--seed", default=1, help="The seed of the candidates.")
 @options.force
 def make_problems(
@@ -100,13 +100,13 @@ def certify_problems(files: Sequence[str]) -> None:
 @click.command()
 @name_option
 @seed_option
-@click.option("--items", type=AT_LEAST_0, default=1000, help="How many.")
-@click.option("--recipes", type=AT_LEAST_0, default=1200, help="How many.")
+@click.option("--items", type=AT_LEAST_0, default=1000, help="How many items.")
+@click.option("--recipes", type=AT_LEAST_0, default=1200, help="How many recipes.")
 @click.option("--raw", type=AT_LEAST_0, default=150, help="Items that no recipe makes.")
 @click.option("--depth", type=AT_LEAST_0, default=12, help="Crafts in a row that the deepest item takes.")
 @click.option("--branching", type=AT_LEAST_0, default=3, help="Kinds of ingredients of a recipe, at most.")
-@click.option("--tags", type=AT_LEAST_0, default=0, help="At most.")
-@click.option("--fuels", type=AT_LEAST_0, default=0, help="Items that burn; 0: no recipe is fuelled.")
+@click.option("--tags", type=AT_LEAST_0, default=0, help="Tags, at most.")
+@click.option("--fuels", type=AT_LEAST_0, default=0, help="Items that burn, at most; 0: no recipe is fuelled.")
 @folder_option
 @options.force
 def invent_ruleset(
@@ -213,7 +213,7 @@ def _make(folder: str, name: str, wishes: Sequence[Wish], seed: int, force: bool
 
 
 def _save(path: Path, problem: Problem, force: bool) -> None:
-    """Writes a problem, and says what its certificate says."""
+    """Writes a problem, and prints the faults and remarks of its certificate."""
     from agon_problems.problems import problem_json
 
     write_file(path, problem_json(problem), force)
@@ -224,11 +224,13 @@ def _save(path: Path, problem: Problem, force: bool) -> None:
 
 @contextmanager
 def _refusals(place: str = "") -> Iterator[None]:
-    """What a ruleset cannot be is told in one line."""
+    """Turns an error about a ruleset into an AgonError of one line."""
     try:
         yield
     except msgspec.DecodeError as error:
         raise AgonError(f"{place}{describe_fault(error)}") from None
+    except RecursionError:
+        raise AgonError(f"{place}it is nested too deeply") from None
     except ValueError as error:
         raise AgonError(f"{place}{error}") from None
 
@@ -260,7 +262,7 @@ def _change(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
 
 
 def _write(folder: str, name: str, file: RulesetFile, force: bool) -> None:
-    """A file that says its name. Raises ValueError for a name that is not one of a file in the folder."""
+    """Writes a ruleset under a name, which is in the file, too. Raises ValueError for a name that cannot be that of a file."""
     from agon_problems.files import text_of
 
     if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
@@ -270,7 +272,7 @@ def _write(folder: str, name: str, file: RulesetFile, force: bool) -> None:
 
 
 def _useless_fields(file: RulesetFile, path: Path) -> Iterator[str]:
-    """What a file says for nothing."""
+    """Lines on fields of a file that contradict its name, or have no effect."""
     if file.ruleset != path.stem:
         yield f"other name: the file says that it is {file.ruleset}, and is called {path.name}"
     for station in sorted(set(file.fuelled) - {recipe.station for recipe in file.recipes}):

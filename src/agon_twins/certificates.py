@@ -1,6 +1,6 @@
-"""Certificates: what was compared of a game and its twin, or a counterexample; and the solutions that move in a near-twin.
+"""Certificates: the extent to which a game and its twin were compared, or a counterexample; and the solutions that move in a near-twin.
 
-`solutions(game)` in a family's `twins.py` gives what solves its games: facts by name.
+`solutions(game)` in a family's `twins.py` gives the solutions of its games: facts by name.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -29,7 +29,7 @@ FURTHER = 2
 
 @lru_cache(maxsize=64)
 def solutions(game: Game[Any]) -> Mapping[str, Any]:
-    """What solves a game, by the names of its family; empty where the family does not say. Cached for all twins of a game."""
+    """The solutions of a game, by the names of its family; empty where the family has none. Cached for all twins of a game."""
     solve = of_family(game, "solutions")
     return solve(game) if solve else {}
 
@@ -108,9 +108,10 @@ def certificate(
 
     `holds`: whether the claim is proved. A twin is proved if all states of its only deal were compared and nothing was taken for
     granted; else the verdict is that no difference was found. A near-twin is proved if it asks the same seats for the same, says what
-    is different, and has another solution. `compared`, `deals`: the extent of the comparison. `changed`: facts of a near-twin's rules.
-    `taken for granted`: what could not be compared. `never reached`: what no match came to. `same solutions`, `moved`: the solutions of
-    both, and the others, from and to.
+    is different, and has another solution. `compared`, `deals`: the extent of the comparison. `changed`: facts of a near-twin's
+    rules, at most twenty.
+    `taken for granted`: parts that could not be compared. `never reached`: ends, payments and options that no match came to.
+    `same solutions`, `moved`: the solutions that both have, and the others, from and to. `states`, `names`, `recorded`: see `check`.
     """
     map = map_of(other)
     shift = solution_changes(game, other, map)
@@ -145,7 +146,7 @@ def certificate(
 
 
 def _near(game: Game[Any], other: Game[Any], map: Isomorphism, known: bool) -> Check:
-    """Whether a near-twin asks the same seats for the same at the start, and tells of its change. `known`: its rules do."""
+    """Whether a near-twin asks the same seats for the same at the start, and tells of its change. `known`: its rules differ."""
     state, near_state = game.start(deal(0)), other.start(deal(0))
     views = [game.observe(state, seat) for seat in game.to_move(state)]
     near_views = [other.observe(near_state, seat) for seat in other.to_move(near_state)]

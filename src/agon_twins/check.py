@@ -22,6 +22,7 @@ WIDEST = 200
 MENU = 2
 """Answers of a seat in a small version, beside none, where its answers cannot be listed or are more than FEW."""
 FEW = 12
+"""Most answers of a seat that a small version has one by one."""
 PLAYS, ENOUGH = 12, 100
 """Most matches of random play; the number of their states after which two matches are enough."""
 VOID = 0.1
@@ -42,9 +43,9 @@ class Check(NamedTuple):
     deals: str = ""
     """Which deals were compared, in words."""
     unreached: tuple[str, ...] = ()
-    """What no walk came to: an end, a payment, an option."""
+    """An end, a payment or an option that no walk came to."""
     given: tuple[str, ...] = ()
-    """What is taken for granted."""
+    """Facts that are taken for granted."""
     sample: bool = False
     """Whether a few answers stood for many."""
 
@@ -181,7 +182,7 @@ def is_small(game: Game[Any], states: int = STATES) -> bool:
 
 
 def joint_actions(spaces: Mapping[int, Space], menu: int) -> Iterator[dict[int, Any] | None]:
-    """All joint actions, each seat's void one included; a single None where they are too many to list."""
+    """All joint actions, each seat's void one included; a single None where they cannot be listed, or are more than WIDEST."""
     options = [_options(legal, menu) for legal in spaces.values()]
     menus = [[*actions, None] for actions in options if actions is not None]
     if len(menus) < len(spaces) or prod(map(len, menus)) > WIDEST:

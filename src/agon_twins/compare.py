@@ -62,7 +62,7 @@ class Node:
     questions: Mapping[int, Question]
     """Those of the seats to move."""
     since: Mapping[int, int]
-    """The number of events that each seat was told of."""
+    """Seat -> the number of events in its view when it was last asked."""
     children: dict[str, "Node"] = field(default_factory=dict)
     """The next states that were compared, by actions."""
 
@@ -74,7 +74,7 @@ def _bare(view: Observation) -> Observation:
 
 @dataclass
 class Pair:
-    """A game, what is said to be its twin, and the map."""
+    """A game, the game that is said to be its twin, and the map."""
 
     game: Game[Any]
     twin: Game[Any]
@@ -109,7 +109,7 @@ class Pair:
     # ---- before the first action
 
     def compare_settings(self) -> None:
-        """Compares what is fixed before the first action, and judges the amounts. Raises Differs."""
+        """Compares the facts that are fixed before the first action, and judges the amounts. Raises Differs."""
         game, twin, map = self.game, self.twin, self.map
         for what, expected, value in (
             ("the number of seats", game.seats, twin.seats),
@@ -140,7 +140,7 @@ class Pair:
 
     @cached_property
     def _amounts(self) -> frozenset[str] | None:
-        """What the family counts as amounts; None where it does not say, because it has no twins.py."""
+        """The fields that the family counts as amounts; None where it does not say, because it has no twins.py."""
         return of_family(self.game, "AMOUNTS", frozenset() if family_module(self.game, "twins") else None)
 
     @cached_property
@@ -151,7 +151,7 @@ class Pair:
 
     @property
     def given(self) -> tuple[str, ...]:
-        """What is taken for granted, because nothing can be compared."""
+        """Facts that are taken for granted, because they cannot be compared."""
         parts = [f"what is only a name: {', '.join(sorted(self.granted))}"] if self.granted else []
         if not self.has_texts:
             parts.append("all texts, because the game has no prompt")
@@ -162,7 +162,7 @@ class Pair:
         return tuple(parts)
 
     def compare_start(self, node: Node, elsewhere: bool = False) -> None:
-        """Compares what the first texts say of words, frame and payoffs. Raises Differs.
+        """Compares the words, frame and payoffs in the first texts. Raises Differs.
 
         `elsewhere`: whether this is a further setting, which need not tell any word of the map.
         """
@@ -260,14 +260,14 @@ class Pair:
         """Compares a state, as every seat and the public sees it."""
         movers, twin_movers = self.game.to_move(state), self.twin.to_move(twin_state)
         self._same("who is to move", sorted(self.map.seat(seat) for seat in movers), sorted(twin_movers))
-        questions, told = {}, dict(since)
+        questions, events_seen = {}, dict(since)
         for seat in range(self.game.seats):
             view, twin_seat = self.game.observe(state, seat), self.map.seat(seat)
             twin_view = self.twin.observe(twin_state, twin_seat)
             self._views(view, twin_view, seat)
             if seat in movers:
                 legal = self.game.legal_actions(state, seat), self.twin.legal_actions(twin_state, twin_seat)
-                questions[seat], told[seat] = Question(view.phase, *legal), len(view.past)
+                questions[seat], events_seen[seat] = Question(view.phase, *legal), len(view.past)
                 self._actions(questions[seat], seat)
                 self._same("what the form shows", legal[1].as_json(), twin_view.legal.as_json(), seat)
             self._texts(view, twin_view, seat, since.get(seat, 0) if seat in movers else None)
@@ -276,7 +276,7 @@ class Pair:
             (self.map.seat(seat), what, self.map.value(value, what)) for seat, what, value in self.game.notes(state)
         ]
         self._same("what is noted", sorted(notes, key=repr), sorted(map(tuple, self.twin.notes(twin_state)), key=repr))
-        return Node(state, twin_state, {seat: questions[seat] for seat in movers}, told)
+        return Node(state, twin_state, {seat: questions[seat] for seat in movers}, events_seen)
 
     def _views(self, view: Observation, twin_view: Observation, seat: int) -> None:
         bare, bare_twin = _bare(view), _bare(twin_view)
@@ -355,7 +355,7 @@ class Pair:
     # ---- actions
 
     def _actions(self, question: Question, seat: int) -> None:
-        """Compares what a seat may do, and how its answers are read."""
+        """Compares the actions of a seat, and the reading of its answers."""
         phase, legal, twin_legal = question
         options = legal.options if isinstance(legal, Choice) else legal.as_tools()
         self.offered.setdefault(phase, set()).update(options)
@@ -380,7 +380,7 @@ class Pair:
         self._spaces.add(key)
 
     def unreached(self, ends: int) -> tuple[str, ...]:
-        """What no match came to."""
+        """An end, payments and options that no match came to."""
         parts = [] if ends else ["an end"]
         unpaid = [seat for seat in range(self.game.seats) if seat not in self.paid]
         parts += [f"a payment to seat {seat}" for seat in unpaid] if self.paid else ["any payment"]
@@ -405,7 +405,7 @@ def _equal(one: float, other: float) -> bool:
 
 
 def _reading(action: Any, legal: Space) -> Any:
-    """How the answer is read that a player writes for an action."""
+    """The action that is read in the answer that a player writes for an action."""
     return parse_reply(legal.format(action), legal).action
 
 
@@ -416,7 +416,7 @@ def short(value: object) -> str:
 
 
 def differences(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """(path, one value, other value) of each difference of two facts. The names of games do not count."""
+    """(path, one value, other value) of each difference of two facts. The names of games and digests do not count."""
     if one is other:
         return
     if is_dataclass(one) and type(one) is type(other):

@@ -2,7 +2,7 @@
 
 AMOUNTS: fields, phases, notes and solutions whose numbers are amounts, which a twin may count in another currency; `payoffs` too.
 BY_SEAT: fields, phases and notes whose tuples are in seat order. POINTS: solutions that are payoffs.
-restated(game, map): the game changed by the part of a map that its settings can express, and the rest of the map.
+restated(game, map): the game, changed by the part of a map that its settings can express, and the rest of the map.
 solutions(game): the game's solutions by name. solver(game), by_words(view), by_position(view): see agon_twins.invariance.
 """
 

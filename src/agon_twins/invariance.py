@@ -25,6 +25,7 @@ from agon_twins.family import of_family
 from agon_twins.isomorphism import Isomorphism
 from agon_twins.names import claims
 from agon_twins.twin import Twin, map_of
+from agon_twins.walks import LONG
 
 Mix = Mapping[Any, float]
 """Action -> its probability."""
@@ -35,7 +36,7 @@ KINDS = ("words", "order", "scale", "frame")
 METRICS: dict[str, Limits] = {"invariance": SHARE, "surface pull": SHARE, "sensitivity": (-1.0, 1.0)}
 """Metric -> its limits."""
 FIGURE = 20
-"""The number that the player `by_words` aims at."""
+"""The number to which the player `by_words` stays nearest."""
 
 
 @dataclass(frozen=True)
@@ -138,14 +139,15 @@ PLAYERS: dict[str, Player] = {"solver": SOLVER, "by words": by_words, "by positi
 def situations(game: Game[Any], number: int, seed: int = 0, solver: Behaviour | None = None) -> list[Situation]:
     """Situations of random matches, one from each match; a seed always gives the same.
 
-    `solver`: takes only situations with an answer of this solver; a match may then have none.
+    `solver`: takes only situations with an answer of this solver; a match may then have none. Steps after the first LONG
+    (agon_twins.walks) are not played.
     """
     choices = []
     for match in range(number):
         dice, all_of_match = Random(f"{seed} {match}"), list[Situation]()
         history: tuple[Mapping[int, Any], ...] = ()
         state = game.start(seat_dice(match, -1))
-        while seats := game.to_move(state):
+        while (seats := game.to_move(state)) and len(history) < LONG:
             for seat in seats:
                 if solver is None or solver(game.observe(state, seat)):
                     all_of_match.append(Situation(history, seat, match))
@@ -170,7 +172,7 @@ def observe_situation(game: Game[Any], situation: Situation, map: Isomorphism | 
 
 
 def distance(one: Mix, other: Mix) -> float:
-    """Total variation of two mixes."""
+    """Total variation distance of two mixes, from 0 to 1."""
     return min(1.0, fsum(abs(one.get(action, 0) - other.get(action, 0)) for action in {*one, *other}) / 2)
 
 

@@ -41,15 +41,15 @@ class Words:
     """
 
     pairs: tuple[tuple[str, str], ...] = ()
-    """(old word, new word). All new words must be different."""
+    """(old word, new word). Raises AgonError if two new words are the same, or a word is blank or cannot be printed."""
 
     def __post_init__(self) -> None:
         new_words: dict[str, str] = {}
         for old, new in self.pairs:
             if not old.strip() or not new.strip() or not (old + new).isprintable():
                 raise AgonError(f"words: {old!r} becomes {new!r}; both must be words that can be printed")
-            if first := new_words.get(new):
-                raise AgonError(f"words: {first} and {old} would both be called {new}")
+            if other := new_words.get(new):
+                raise AgonError(f"words: {other} and {old} would both be called {new}")
             new_words[new] = old
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -124,7 +124,10 @@ def _permutation(table: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Isomorphism:
-    """A map of seats, actions, observations and payoffs of one game to those of another."""
+    """A map of seats, actions, observations and payoffs of one game to those of another.
+
+    Raises AgonError for seats or an order that are no permutation, and for a factor or unit that is not above 0.
+    """
 
     words: Words = Words()
     seats: tuple[int, ...] = ()

@@ -32,7 +32,7 @@ def language_fault(game: Game[Any], language: str) -> str:
     """The first difference between what a game's seats are told in English and in `language`, in one line.
 
     It is empty if there is none. Compares the rules in every style and all questions, in the matches of constant
-    players, scripts and solvers.
+    players, scripts and solvers, in at most FEW deals of the game.
     Raises AgonError for a language without a prompt set, and for a game whose family does not have this set.
     """
     other_language = language_of(language)
@@ -107,13 +107,13 @@ def text_fault(text: str, other: str, names: Collection[str], words: Mapping[str
         if _form(line) != _form(other_line) or (heading and other_line != f"# {heading}"):
             return f"{other_line!r} has not the form of {line!r}" + (f", which is {heading!r}" if heading else "")
         if facts != other_facts:
-            told, expected = (", ".join(each) or "no facts" for each in (other_facts, facts))
-            return f"{other_line!r} tells {told}, and not {expected} as {line!r}"
+            translation, original = (", ".join(words_of_line) or "no facts" for words_of_line in (other_facts, facts))
+            return f"{other_line!r} tells {translation}, and not {original} as {line!r}"
     return "" if len(lines) == len(other_lines) else f"there are {len(other_lines)} lines, not {len(lines)}"
 
 
 def _form(line: str) -> str:
-    """How a line begins: a heading, an item, a move line, or prose."""
+    """The beginning of a line, which tells a heading, an item, a move line and prose apart."""
     return "prose" if line[:1].isalnum() else line[:1]
 
 

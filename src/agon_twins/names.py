@@ -16,14 +16,14 @@ TWIN = "agon_twins.twin.twin"
 
 
 class Twins(msgspec.Struct, forbid_unknown_fields=True):
-    """A file of conf/twin: games, and what other games are made of each, by name."""
+    """A file of conf/twin: some games, and by name the other games that are made of each."""
 
     of: Annotated[list[str], msgspec.Meta(min_length=1)]
     """Games of conf/game, as FILE or FILE/SETTING."""
     twins: dict[str, dict[str, Any]] = {}
-    """The same games in other clothes: what agon_twins.twin.twin takes."""
+    """The same games in other clothes: name -> settings of agon_twins.twin.twin."""
     near: dict[str, dict[str, Any]] = {}
-    """Other games that look alike: the settings that differ, under `settings`, beside what a twin takes."""
+    """Other games that look alike: name -> the settings of a twin, and under `settings` the settings of the game that differ."""
     also: list[str] = []
     """Further settings of the same games, and near-twins of them, in which every twin is checked too."""
     small: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What a twin tells: which words may change, what a frame may say, and all texts of an observation.
+"""The texts of a twin: the words that may change, the sentences that a frame may have, and all texts of an observation.
 
 A text of a twin must be the original's text in the new words, and nothing else. Three rules make that a comparison of games:
 words that change are names, no number changes unless the game pays or counts accordingly, and a frame does not speak of the rules.
@@ -51,7 +51,7 @@ def rules_text(view: Observation) -> str:
 
 
 def texts(view: Observation, since: int, everything: bool, prompt_set: str = OURS) -> Iterator[tuple[str, str]]:
-    """(what, text) of what a seat reads in a prompt set. `since`: the events that it was told before.
+    """(name, text) of all that a seat reads in a prompt set. `since`: the number of events that it has read before.
 
     `everything`: also the rules in each style, the whole history, and the question when it is asked again.
     """
@@ -123,7 +123,7 @@ def fault_of_name(name: str, old: str, labels: Collection[str], is_label: bool) 
 
 
 def fault_of_frame(frame: str, numbers: Collection[float], names: Collection[str]) -> str:
-    """What a frame says of the rules; empty where it says nothing of them.
+    """The fault of a frame that speaks of the rules; empty where it does not.
 
     `numbers`: those that are true of the twin: factors, and the number of seats. `names`: options, players and secrets.
     """

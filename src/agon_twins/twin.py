@@ -209,7 +209,7 @@ class Twin(Game[Any]):
 
 
 def make_twin(of: Game[Any], map: Isomorphism, variant: str, frame: str = "") -> Twin:
-    """A twin that belongs to the family of the game: the family's texts, scripts and pages are the twin's."""
+    """A twin that belongs to the family of the game, and so has the family's texts, scripts and pages."""
     original = of
     while isinstance(original, Twin):
         original = original.of
@@ -244,11 +244,12 @@ def twin(
     `frame`: a sentence or two before the rules. Raises AgonError for a map that makes no twin.
     """
     order, scale = order or {}, scale or {}
-    actions, seats = order.get("actions", ()), tuple(order.get("seats", ()))
+    actions, seats = order.get("actions", ()), _tuple("order: seats", order.get("seats", ()))
     unit = scale.get("by", 1)
     if type(unit) is not int or unit < 1:
         raise AgonError(f"scale: by is {unit!r}; it must be a whole number, 1 at least")
-    amounts = frozenset(scale.get("amounts", of_family(of, "AMOUNTS", ()))) if unit > 1 else frozenset[str]()
+    names = _tuple("scale: amounts", scale.get("amounts", tuple(of_family(of, "AMOUNTS", ()))))
+    amounts = frozenset(names) if unit > 1 else frozenset[str]()
     if unit > 1 and not amounts:
         raise AgonError(
             f"scale: {of.name} does not say which of its numbers are amounts: name fields and phases under `amounts`"
@@ -257,9 +258,9 @@ def twin(
         Words(tuple((words or {}).items())),
         seats,
         of.players if seats else (),
-        order=REVERSED if actions == "reversed" else tuple(actions),
-        factor=Fraction(str(scale.get("payoffs", 1))) * (unit if PAYOFFS in amounts else 1),
-        shift=Fraction(str(scale.get("plus", 0))),
+        order=REVERSED if actions == "reversed" else _tuple("order: actions", actions),
+        factor=_fraction("scale: payoffs", scale.get("payoffs", 1)) * (unit if PAYOFFS in amounts else 1),
+        shift=_fraction("scale: plus", scale.get("plus", 0)),
         unit=unit,
         amounts=amounts,
         by_seat=BY_SEAT | of_family(of, "BY_SEAT", frozenset()),
@@ -267,6 +268,21 @@ def twin(
     return make_twin(of, map, variant, " ".join(filter(None, (frame, amount_note(unit)))))
 
 
+def _tuple(what: str, value: Any) -> tuple[Any, ...]:
+    """A list of a setting. Raises AgonError for any other value."""
+    if not isinstance(value, list | tuple):
+        raise AgonError(f"{what} is {value!r}; it must be a list")
+    return tuple(value)
+
+
+def _fraction(what: str, value: Any) -> Fraction:
+    """A number of a setting, exactly as it is written. Raises AgonError for any other value."""
+    try:
+        return Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        raise AgonError(f"{what} is {value!r}; it must be a number") from None
+
+
 def amount_note(unit: Any) -> str:
-    """What a twin tells of its amounts."""
+    """The sentence on amounts in the frame of a twin; empty where they stay the same."""
     return f"All amounts are multiples of {unit}." if unit > 1 else ""

@@ -33,7 +33,7 @@ Recorded = Mapping[tuple[str, str], Sequence[History]]
 
 
 class Deals(NamedTuple):
-    """What chance makes of a game's start."""
+    """The deals of a game: the different starts that chance makes."""
 
     seeds: tuple[int, ...]
     """One for each deal that is compared."""
@@ -98,7 +98,7 @@ def _question(game: Game[Any], state: Any, seat: int) -> Observation:
 
 
 def _tables(game: Game[Any]) -> Iterator[Sequence[Script]]:
-    """Players for all seats: constant ones, then one who differs from all others, scripts, the solver, and nobody at all."""
+    """Players for all seats: constant ones, then one who differs from all others, scripts, the solver, and silent ones."""
     constant: list[Script] = [partial(_constant, place=place, secrets=game.secrets) for place in range(4)]
     for player in constant:
         yield [player] * game.seats
@@ -153,7 +153,7 @@ def _silent(view: Observation, dice: Dice) -> None:
 
 
 def recorded_matches(turns: pd.DataFrame) -> Recorded:
-    """A few recorded matches of each setting, evenly spaced among all, from a table of turns. Raises AgonError for a table of others."""
+    """At most RECORDED matches of each setting, evenly spaced in a table of turns. Raises AgonError for a table of another kind."""
     if missing := {"game", "variant", "match", "turn", "seat", "action", "asked"} - set(turns.columns):
         raise AgonError(
             f"recorded matches: the table has no column {', '.join(sorted(missing))}: name a table of turns"

@@ -133,6 +133,18 @@ def test_a_bad_list_of_topics_is_refused_in_a_line(text, said, tmp_path):
         lexicon(str(tmp_path / "topics.json"))
     with pytest.raises(AgonError, match="is not there"):
         lexicon("data/settings/none.json")
+    with pytest.raises(AgonError, match="there is no file"):
+        lexicon(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("game", "setting"),
+    [(public_goods(), "contribution"), (prisoners(), "dilemma"), (cost_sharing(), "standard")],
+)
+def test_a_word_that_is_no_choice_is_refused_by_its_setting(game, setting):
+    view = game.observe(game.start(seat_dice(0, -1)), 0)
+    with pytest.raises(ValueError, match=f"^{setting} is 'foo'; it must be "):
+        reference(view, seat_dice(0, 0), **{setting: "foo"})
 
 
 # --- bargaining

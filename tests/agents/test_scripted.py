@@ -9,6 +9,7 @@ from harness import GAMES, PD, RPS, STAG, Fed, moves, seen, small
 
 from agon.agents import seat_dice
 from agon.conf import CONF, describe_file, load, names, renaming_notes, settings_of
+from agon.games.matrix import MatrixGame
 from agon.games.matrix.scripts import (
     _extortionate,
     _generous,
@@ -215,6 +216,44 @@ def test_dilemma_payoffs_are_those_of_the_table():
 def test_strategies_of_the_dilemma_say_when_the_game_is_none(strategy):
     with pytest.raises(ValueError, match="this needs two players with the same two actions"):
         moves(strategy, against="R", game=RPS)
+
+
+@pytest.mark.parametrize("strategy", [generous_tit_for_tat, extort_2])
+@pytest.mark.parametrize(
+    ("payoff", "why"),
+    [
+        ([[[1, 1], [1, 0]], [[0, 1], [0, 0]]], "the same whatever the other does|with R >= P >= S"),
+        ([[[1, -1], [-1, 1]], [[-1, 1], [1, -1]]], "its seats are paid by different tables"),
+    ],
+)
+def test_strategies_of_the_dilemma_refuse_other_payoffs(strategy, payoff, why):
+    with pytest.raises(ValueError, match=why):
+        moves(strategy, against="A", game=small(payoff))
+
+
+THREE = MatrixGame("trio", "test", ("a", "b"), [[[[1, 1, 1]] * 2] * 2] * 2, 2)
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [tit_for_two_tats, grim, best_reply_to_last, best_reply_to_most_frequent, win_stay_lose_shift],
+)
+def test_strategies_against_one_other_refuse_several(strategy):
+    state, _ = THREE.step(THREE.start(None), dict.fromkeys(range(3), "a"))
+    with pytest.raises(ValueError, match="trio has 3 seats: this script plays against one other"):
+        strategy(THREE.observe(state, 0), low())
+
+
+@pytest.mark.parametrize("weights", [[0.2, 0.3], [0.2, 0.3, 0.5], [-1, 2], []])
+def test_random_mix_refuses_weights_that_are_no_probabilities(weights):
+    with pytest.raises(ValueError, match="must be 2 probabilities that sum to 1"):
+        moves(partial(random_mix, weights=weights), against="C", game=PD)
+
+
+@pytest.mark.parametrize("position", [-1, 2])
+def test_always_refuses_a_position_that_the_game_lacks(position):
+    with pytest.raises(ValueError, match="the actions have the positions 0 to 1"):
+        moves(partial(always, position=position), against="C", game=PD)
 
 
 # --- conf/agent

@@ -187,6 +187,22 @@ def test_a_printed_number_is_decided_by_its_digits(name, verdict):
     assert decision.verdict == verdict and decision.where == name
 
 
+EXTREME = [
+    *(("1e999", "mean", how, n, "") for how, n in (("", "5"), ("1.0", ""))),
+    *(("1e-999", "mean", how, n, "") for how, n in (("", "5"), ("1.0", ""))),
+    ("1", "mean", "", "9" * 400, ""),
+    ("1", "mean", "", "5", "1e-320"),
+    *((f"M = 1, SD = 1, n = {n}, 95% CI [0, 2]", "interval", "", "", "") for n in ("0", "-5", "9" * 400)),
+    *((f"share = 62%, n = {n}, 95% CI [47, 75]", "interval", "", "", "") for n in ("0", "9" * 20)),
+    (f"t(28) = {'9' * 400}, p = .036", "test", "", "", ""),
+]
+
+
+def test_numbers_that_no_float_can_hold_stop_no_audit():
+    decisions = decide_all(table_of(*(("x", *row) for row in EXTREME)), TURNS)
+    assert [decision.verdict for decision in decisions] == ["cannot be checked"] * len(EXTREME)
+
+
 @pytest.mark.parametrize(("name", "free"), [("t", (28,)), ("F", (2, 57)), ("chi2", (3,)), ("z", ())])
 def test_a_printed_p_fits_its_statistic(name, free):
     tails = {"t": stats.t, "F": stats.f, "chi2": stats.chi2, "z": stats.norm}[name]
@@ -231,7 +247,7 @@ def test_a_printed_interval_of_a_share_fits_its_number_of_values(method):
 INTERVALS = {
     "the mean lies outside of the interval": "M = 3.0, SD = 1.0, n = 9, 95% CI [4.0, 5.0]",
     "no share of 50 values is printed so": "share = 63%, n = 50, 95% CI [48, 76]",
-    "n is missing, and for a mean SD or SE": "M = 3.0, SD = 1.0, 95% CI [2.0, 4.0]",
+    "it needs a number n above 0, and for a mean SD or SE": "M = 3.0, SD = 1.0, 95% CI [2.0, 4.0]",
     "it is no interval in the form": "M = 3.0, SD = ..., n = 9, 95% CI [2.0, 4.0]",
 }
 

@@ -27,3 +27,16 @@ def test_the_axis_of_differences_ends_where_none_can_be():
     made = strata_figure(strata, pd.Series(whole | {"n_first": 4, "n_second": 4}), ["opponent"], most=1.0)
     assert max(np.abs(made.axes[0].get_xlim())) < 1.05
     assert "none goes beyond 1, the largest difference that there can be" in " ".join(made.get_suptitle().split())
+
+
+def test_bars_weigh_strata_as_the_overall_difference_does():
+    names = [f"o{number}" for number in range(50)]
+    strata = pd.DataFrame({"opponent": names, "by": ["x", "y"] * 25, "n_first": range(2, 52), "n_second": 9})
+    strata = strata.assign(difference=np.arange(50) / 100, low=-1.0, high=1.0)
+    whole = {"metric": "won", "first": "a", "second": "b", "difference": 0.2, "low": 0.1, "high": 0.3, "how": "welch"}
+    whole |= {"n_first": 9, "n_second": 9}
+    means = strata.groupby("by").difference.mean()
+    for alike in (True, False):
+        axes = strata_figure(strata, pd.Series(whole), ["by"], alike=alike).axes[0]
+        bars = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "|"]
+        assert np.allclose(bars, sorted(means, reverse=True)) == alike

@@ -16,7 +16,7 @@ from agon.models.recording import Recording, Writer
 from agon.plan import plan
 from agon_design.prereg import Until
 from agon_design.sequential import capital, decide_sign, interval
-from agon_design.until import AHEAD, blocks, record_until
+from agon_design.until import AHEAD, Answer, blocks, record_until
 
 WORLDS = {
     "coin": lambda dice, n: dice.choice([-1.0, 1.0], n),
@@ -139,3 +139,17 @@ def test_questions_that_the_plan_cannot_answer_are_refused(rule, said):
 def test_values_outside_of_the_range_are_refused(tmp_path):
     with pytest.raises(AgonError, match=r"has points [\d.]+, outside of until.range=\[0, 10\]"):
         run(tmp_path, matches(), rule=Until(by=UNTIL.by, range=(0.0, 10.0)))
+
+
+def test_a_metric_that_fails_ends_the_run_in_its_words(tmp_path, monkeypatch):
+    def fails(*_):
+        raise AgonError("the metric is broken")
+
+    monkeypatch.setattr("agon.games.matrix.metrics.measured", fails)
+    with pytest.raises(AgonError, match="the metric is broken"):
+        run(tmp_path, matches())
+
+
+def test_an_answer_counts_its_blocks():
+    assert "after 1 block (" in str(Answer("a", "b", 1, 0, -1.0, 1.0))
+    assert "after 1,200 blocks (" in str(Answer("a", "b", 1200, 0, -1.0, 1.0))

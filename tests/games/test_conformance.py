@@ -20,7 +20,7 @@ from agon.agents.scripts import reference
 from agon.conf import expand_settings, load
 from agon.games import Choice, IllegalAction
 from agon.games.base import PUBLIC
-from agon.games.rating.annotations import logs
+from agon.games.rating.logs import logs
 from agon.games.reading import read
 from agon.games.tables import games_table, payoff_table, seat_table
 from agon.loop import start_match

@@ -1,5 +1,6 @@
 """Cost sharing by hand and by property: proposals in turn, votes at once, and what an agreement is."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from magic_games import AIRLINES, Run, any_or_void, cost_sharing, family, known, saying, seen
@@ -112,6 +113,12 @@ def test_a_game_that_cannot_be_says_why():
     assert unrefused(cost_sharing, cases) == []
 
 
+@pytest.mark.parametrize("airline", [1, {"name": "A"}, ["A", 1]])
+def test_an_airline_has_all_its_fields(airline):
+    with pytest.raises(ValueError, match="an airline needs name, flights, passengers, hours, aircraft"):
+        CostSharing("cost_sharing", "test", [airline, *AIRLINES[1:]], [(40, 30, 30)] * 3)
+
+
 def test_an_airline_that_cannot_be_is_refused():
     def game(place, value):
         airline = [*AIRLINES[0]]
@@ -124,6 +131,8 @@ def test_an_airline_that_cannot_be_is_refused():
         ({"place": 2, "value": -5}, "above 0"),
         ({"place": 3, "value": 0.0}, "above 0"),
         ({"place": 4, "value": "huge"}, "not small, medium, large"),
+        ({"place": 1, "value": "12"}, "above 0"),
+        ({"place": 3, "value": None}, "above 0"),
     ]
     assert unrefused(game, cases) == []
 

@@ -7,6 +7,7 @@ from magic_games import Run, any_legal, any_or_void, family, public_goods, sayin
 from refusals import unrefused
 
 from agon.games import IllegalAction
+from agon.games.public_goods.twins import solutions
 
 seeds = st.integers(0, 2**32)
 multipliers = st.sampled_from([1, 1.2, 1.5, 1.8, 2, 2.5, 3, 3.5])
@@ -88,6 +89,13 @@ def test_who_always_gives_nothing_wins_against_anybody(seed, number):
     run = Run(game, [saying(contribute=0) if seat == own else any_or_void for seat in range(3)], seed)
     assert run.totals[own] == max(run.totals)
     assert all(given[own] == min(points or 0 for points in given) for given in run.last.given)
+
+
+@pytest.mark.parametrize("endowment", [100, 5000])
+def test_the_solution_of_any_endowment_is_found(endowment):
+    best = solutions(public_goods(1.5, endowment=endowment))
+    assert (best["alone"], best["together"]) == (0, endowment)
+    assert best["worth"] == {"nothing": endowment, "everything": 1.5 * endowment}
 
 
 def test_a_contribution_is_whole_points_within_the_endowment():

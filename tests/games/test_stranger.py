@@ -68,7 +68,7 @@ def test_it_is_planned_asked_of_a_stand_in_with_beliefs_and_played(played):
     assert (halves.payoff >= 0).all(), "who bids a half of the value never loses"
 
 
-def test_it_is_exported_replayed_and_watched(played):
+def test_it_is_replayed_and_watched(played):
     code = """
 from agon.conf import games
 from agon.replay import one_match, replay_match
@@ -85,8 +85,6 @@ assert "auction" not in set(payoff_table(games_table(games())).game) and "auctio
 print("seen")
 """
     (played.folder / "look.py").write_text(code)
-    done(played.run("export", "--experiment=auction"))
-    assert list(played.folder.glob("exports/**/*.jsonl"))
     found = patience.run([sys.executable, "look.py"], cwd=played.folder, env=played.environment)
     assert found.stdout == "seen\n", found.stderr
 

@@ -12,12 +12,12 @@ from starlette.testclient import TestClient
 
 from agon import AgonError
 from agon.cli import main
-from agon.games.rating import raters
-from agon.games.rating.annotations import LONGEST, Sheet, annotations, logs, shuffled
 from agon.games.rating.game import Rating
+from agon.games.rating.logs import logs
 from agon.games.rating.words import turns
 from agon.games.sentences import ENGLISH
-from agon_hall import family_pages, web
+from agon_hall import raters, web
+from agon_hall.annotations import LONGEST, Sheet, annotations, shuffled
 from agon_hall.server import application
 from agon_hall.tables import Hall
 
@@ -77,9 +77,9 @@ class Raters:
             for name in names:
                 made = Sheet(games, name, folder, dimensions or raters.STUDIED)
                 self.desk._sheets[name, LOGS] = made
-        routes = [*web.routes, *family_pages.routes({"annotate": self.desk})]
+        routes = [*web.routes, *raters.routes]
         app = Starlette(routes=routes, exception_handlers={web.NoPage: web.show_refusal})
-        app.state.links = ()
+        app.state.raters = self.desk
         self.client = TestClient(app)
 
     def at(self, who="ann", **asked):
@@ -287,7 +287,7 @@ def test_an_answer_that_cannot_be_written_is_not_lost(tmp_path, monkeypatch):
         raise AgonError("ann.csv cannot be written, the answer is not kept: No space left on device")
 
     with monkeypatch.context() as broken:
-        broken.setattr("agon.games.rating.annotations._append", full)
+        broken.setattr("agon_hall.annotations._append", full)
         broken.setattr(raters, "_write", full)
         for name in ("Save and next", "Back"):
             assert "cannot be written" in ann.press(name).page.alerts[0] and ann.filled == before
@@ -339,6 +339,14 @@ def test_what_is_filled_in_is_a_draft_before_it_is_saved(tmp_path):
     del ann.filled["0/persuasion"]
     hall.client.post(ann.url, data=ann.filled)
     assert not hall.desk._drafts("ann")
+
+
+@pytest.mark.parametrize("text", ["5", "[1]", '{"a": 5}', "[" * 100_000, "\xff"])
+def test_a_file_of_drafts_that_is_none_is_no_draft(text, tmp_path):
+    hall = Raters(tmp_path)
+    (tmp_path / "drafts").mkdir(exist_ok=True)
+    (tmp_path / "drafts" / "ann.json").write_text(text, encoding="latin-1")
+    assert "Turn 1 of 8" in hall.at().text
 
 
 def test_earlier_answers_are_shown_as_they_are_and_can_be_changed(tmp_path):

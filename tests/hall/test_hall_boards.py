@@ -28,6 +28,7 @@ from agon.games.pages import board_of as parts
 from agon.games.rating.game import Rating
 from agon.games.sentences import number
 from agon.games.tradecraft import TradeCraft
+from agon.games.tradecraft.game import item_info
 from agon.games.tradecraft.page import _way, about_item
 from agon.games.tradecraft.recipes import Recipe, Ruleset
 from agon_hall.rules import rules_text
@@ -367,6 +368,20 @@ def test_items_are_looked_up_on_the_board_without_a_call():
     assert "&lt;b&gt;" in about_item(facts, "<b>")
     assert about_item(facts, " Oak Planks ") == about_item(facts, "oak_planks")
     assert "Did you mean: oak planks" in about_item(facts, "oka plnaks")
+
+
+def test_a_page_says_how_many_lines_it_leaves_out(monkeypatch):
+    table = Table().proposes().decides("reject").done().proposes("Player 1").decides("reject").done()
+    monkeypatch.setattr("agon.games.tradecraft.page.SHOWN", 1)
+    view = table.game.observe(table.state, 0)
+    item, ways = next(
+        (item, len(item_info(view.rules, item)["made_by"]))
+        for item in sorted(view.rules.reachable)
+        if len(item_info(view.rules, item)["made_by"]) > 1
+    )
+    assert f"\n  - {ways - 1} more\n" in as_text(about_item(view.rules, item))
+    log = as_text(parts(Scene(view))["log"])
+    assert log.count("Turn 2: ") == 1 and "Turn 1: " not in log and log.endswith("- 1 more")
 
 
 class Facts(NamedTuple):

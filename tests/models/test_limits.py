@@ -394,7 +394,7 @@ def test_a_call_that_does_not_say_what_it_cost_has_cost_the_most_it_can():
         await budget.book("k", CostBound(0.0, 10))
 
     with pytest.raises(
-        BudgetReached, match=r"^budget.tokens=25, of which 20 at most went for calls that came without a count"
+        BudgetReached, match=r"^budget.tokens=25, of which 20 at most went for calls without a credible count"
     ):
         run(main())
 

@@ -1,5 +1,6 @@
-"""The statements of a paper's notebook, decided without Jupyter."""
+"""Notebooks run without Jupyter, and the statements of a paper's notebook decided."""
 
+import ast
 import io
 import re
 from collections.abc import Iterable
@@ -17,21 +18,38 @@ from agon_papers.verdict import Records
 
 def claims_table(paper: str, **parameters: Any) -> pd.DataFrame:
     """The claims of notebooks/PAPER_claims.ipynb, run with these parameters; the index is the name of the statement."""
-    return executed(paper, **parameters)["statement"].table().set_index("statement")
+    return executed(f"{paper}_claims", **parameters)["statement"].table().set_index("statement")
 
 
-def executed(paper: str, **parameters: Any) -> dict[str, Any]:
-    """All names of that notebook after its code cells ran, in one namespace; what it shows is dropped, and what it writes too."""
-    cells = nbformat.read(ROOT / f"notebooks/{paper}_claims.ipynb", as_version=4).cells
+def executed(notebook: str, **parameters: Any) -> dict[str, Any]:
+    """All names of notebooks/NOTEBOOK.ipynb after its code cells ran, in one namespace. What it shows and writes is dropped."""
+    cells = nbformat.read(ROOT / f"notebooks/{notebook}.ipynb", as_version=4).cells
     names: dict[str, Any] = {"__name__": "__main__"}
     with TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
         for number, cell in enumerate(cells):
             if cell.cell_type == "code":
-                exec(compile(cell.source, f"<{paper}_claims, cell {number}>", "exec"), names)
+                exec(compile(cell.source, f"<{notebook}, cell {number}>", "exec"), names)
             if "parameters" in cell.metadata.get("tags", ()):
                 given = {"out": folder} | parameters
                 assert given.keys() <= names.keys(), f"the notebook has no parameter {given.keys() - names.keys()}"
                 names |= given
+    return names
+
+
+def functions_of(notebook: str, constants: Iterable[str] = (), **names: Any) -> dict[str, Any]:
+    """The functions, classes and imports of notebooks/NOTEBOOK.ipynb by name, with these constants; nothing else of it runs."""
+
+    def defines(node: ast.stmt) -> bool:
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            return ast.unparse(node).startswith(tuple(f"{name} " for name in constants))
+        return isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
+
+    names["__name__"] = notebook
+    for cell in nbformat.read(ROOT / f"notebooks/{notebook}.ipynb", as_version=4).cells:
+        if cell.cell_type == "code":
+            tree = ast.parse(cell.source)
+            tree.body = [node for node in tree.body if defines(node)]
+            exec(compile(tree, notebook, "exec"), names)
     return names
 
 

@@ -3,14 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from claims import cells_of
+from claims import cells_of, executed
 
 from agon import ROOT
 from agon.conf import configuration, games
 from agon.games.matrix.metrics import per_match
 from agon.games.tables import games_table, payoff_table
 from agon_papers.counterfactual import cells as counterfactual
-from agon_papers.counterfactual import power
 from agon_papers.ingest import ingest
 from agon_papers.propositions import rounds_to
 from agon_papers.report.agreement import whole_cells
@@ -47,6 +46,15 @@ def reconciled(matches, published, variants):
     return counterfactual.cells(counterfactual.statistics(matches, "reconciled"), published, "reconciled", variants)
 
 
+@pytest.fixture(scope="module")
+def records():
+    """The file of all recorded turns."""
+    path = ROOT / "transcripts/counterfactual.parquet"
+    if not path.exists():
+        pytest.skip("no transcripts yet: make repro")
+    return str(path)
+
+
 def literal(matches, published):
     return counterfactual.cells(counterfactual.statistics(matches, "literal"), published, "literal")
 
@@ -79,8 +87,9 @@ def test_intervals_change_no_value(matches):
     pd.testing.assert_frame_equal(with_them.drop(columns=["low", "high"]), without.drop(columns=["low", "high"]))
 
 
-def test_the_three_that_differ_are_named_with_a_cause(matches, reconciled, published, variants):
-    found = counterfactual.differences(matches, reconciled, published, variants)
+def test_the_three_that_differ_are_named_with_a_cause(records):
+    paths = {"tables_path": str(FACTS / "tables.csv"), "words_path": str(FACTS / "table_25.csv")}
+    found = executed("counterfactual_tables", turns_path=records, **paths)["differences"]
     assert found[["table", "row", "column"]].values.tolist() == [
         [3, "C3.7S sc-cot", "tft"], [3, "C3.7S(T) sc-zs", "tft"], [16, "C3.7S sc-cot", "spp"],
     ]  # fmt: skip
@@ -110,33 +119,38 @@ REVIEWED = {  # by a statistician with other code: sd, detectable, matches per c
 }
 
 
-def test_what_the_design_detects_is_what_others_found(matches):
-    found = power.by_cell(power.cells(matches)).set_index(["game", "design"])
+@pytest.fixture(scope="module")
+def power(records):
+    """The names of the notebook counterfactual_power after its run on all records."""
+    return executed("counterfactual_power", turns_path=records)
+
+
+def test_what_the_design_detects_is_what_others_found(power):
+    found = power["of_cells"].set_index(["game", "design"])
     for key, (sd, least, each, chance) in REVIEWED.items():
         row = found.loc[key]
         assert (round(row.sd, 1), row.needed, round(row.power_for_wanted, 2)) == (sd, each, chance)
         assert row.detectable == pytest.approx(least, abs=0.5 if least > 50 else 0.05)
 
 
-def test_a_model_over_all_cells_is_known_far_better_than_in_one(matches):
-    cells = power.cells(matches)
-    models, own = power.by_model(cells), power.by_cell(cells).set_index(["game", "design"]).detectable
+def test_a_model_over_all_cells_is_known_far_better_than_in_one(power):
+    models, own = power["of_models"], power["of_cells"].set_index(["game", "design"]).detectable
     assert len(models) == 64 and set(models.cells) == {42}
     for game, rows in models[models.variant == "default"].groupby("game"):
         assert rows.detectable.max() < own[game, "one cell, no self-consistency, default alone"] / 2
-    large = power.differences(cells).groupby("of").large.mean()
+    large = power["differences"].groupby("of").large.mean()
     assert large["models"] > large["cells"]
 
 
-def test_the_mean_of_cells_has_the_error_that_draws_of_it_have():
+def test_the_mean_of_cells_has_the_error_that_draws_of_it_have(power):
     dice, sizes, spreads = np.random.default_rng(2), (2, 3, 6), (1.0, 4.0, 2.0)
-    rows = pd.DataFrame({"cell": np.repeat([0, 1, 2], sizes), "points": dice.normal(size=sum(sizes))})
+    rows = pd.DataFrame({"cell": np.repeat([0, 1, 2], sizes)})
     means, errors = [], []
     for _ in range(300):
-        rows["points"] = dice.normal(0, np.repeat(spreads, sizes))
-        found = power.cells_of(rows, "points", ["cell"])
-        means.append(found["mean"].mean())
-        errors.append(power.mean_of(found).error ** 2)
+        points = rows.assign(points=dice.normal(0, np.repeat(spreads, sizes))).groupby("cell").points
+        found = power["over_cells"](points.agg(n="size", mean="mean", variance="var"))
+        means.append(found["mean"])
+        errors.append(found.error**2)
     assert np.mean(errors) ** 0.5 == pytest.approx(np.std(means), rel=0.15)
 
 

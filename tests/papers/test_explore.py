@@ -14,13 +14,11 @@ from links import WIDTHS, widths
 from agon import ROOT, AgonError
 from agon.games.equilibria import equilibria
 from agon.games.matrix import MatrixGame
-from agon.games.matrix import explorer as matrix
-from agon.games.matrix.explorer import EQUILIBRIA
-from agon.games.tradecraft import explorer as tradecraft
 from agon.games.tradecraft import story
 from agon.replay import one_match, replay_match
 from agon.turns import read, read_games
-from agon_papers.report import agreement, explore
+from agon_papers.report import agreement, explore, matrix, tradecraft
+from agon_papers.report.matrix import EQUILIBRIA
 from agon_papers.report.stepper import match_data
 
 REPORTS = ROOT / "reports"
@@ -458,7 +456,7 @@ def test_every_printed_cell_is_there():
 def test_links_of_findings_open_their_statement(visit):
     pages = [path.read_text(encoding="utf-8") for path in sorted(REPORTS.glob("*_findings.html"))]
     asked = sorted(
-        {unescape(each) for page in pages for each in re.findall(r'explore_claims\.html#statement=([^"]*)"', page)}
+        {unescape(each) for page in pages for each in re.findall(r'explore_claims\.html#statement=([^"&]*)["&]', page)}
     )
     assert len(asked) > 10
 
@@ -495,6 +493,61 @@ def test_a_match_has_an_address(visit):
 
     status, [text] = visit(REPORTS / "explore_matches.html", shown, f"#match={match}")
     assert status.startswith("1 of ") and match in text
+
+
+@needs_pages
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_tap_on_a_round_leads_to_the_round_and_on_to_its_game(width, visit):
+    data, turns = data_of(REPORTS / "explore_matches.html"), read(ROOT / "transcripts/counterfactual.parquet")
+    match = column(data, "match")[7]
+    own, other = (
+        turns[(turns.match == match) & (turns["round"] == 3) & (turns.seat == seat)].iloc[0] for seat in (0, 1)
+    )
+
+    def tapped(page):
+        page.locator(".strip .round:not(.side)").nth(2).click()
+        said = [page.inner_text(".match [aria-live]"), page.url.partition("#")[2], page.inner_text("[role=status]")]
+        first = page.locator("select").first.evaluate("(filter) => filter.options[0].text")
+        page.get_by_role("button", name="round 4", exact=True).press("Enter")
+        fourth = page.inner_text(".match [aria-live]")
+        page.get_by_role("link", name="the points of all moves").click()
+        page.wait_for_url(re.compile("explore_matrix"))
+        return [*said, first, fourth], page.inner_text("[role=status]")
+
+    view = {"viewport": {"width": width, "height": 800}}
+    (told, address, status, first, fourth), solved = visit(
+        REPORTS / "explore_matches.html", tapped, f"#match={match}", **view
+    )
+    for row in (own, other):
+        assert f"{row.action} ({row.payoff:g} points)" in told
+    assert told.startswith("Round 3 of ") and fourth.startswith("Round 4 of ")
+    assert address == f"match={match}&round=3" and status.startswith("1 of ")
+    assert first == "all" and "equilibri" in solved
+
+
+@needs_pages
+def test_a_match_leads_to_all_of_its_pairing_and_back_to_the_finding(visit):
+    data = data_of(REPORTS / "explore_matches.html")
+    names = [*data["filters"]]
+    rows = list(zip(*(column(data, name) for name in names), strict=True))
+
+    def led(page):
+        page.get_by_role("link", name="all matches of this pairing").click()
+        page.wait_for_function("!location.hash.includes('match=')")
+        return page.inner_text("[role=status]"), page.get_by_text("Back to the finding").get_attribute("href")
+
+    finding = "counterfactual_findings.html#Do-they-find-the-new-equilibrium%3F"
+    place = f"#match={column(data, 'match')[7]}&from={quote(finding, safe='')}"
+    status, back = visit(REPORTS / "explore_matches.html", led, place)
+    assert status == f"{rows.count(rows[7])} of {len(rows):,} matches" and rows.count(rows[7]) > 1
+    page = (REPORTS / "counterfactual_findings.html").read_text(encoding="utf-8")
+    assert back == finding and f'id="{unquote(finding).partition("#")[2]}"' in page
+
+
+@pytest.mark.parametrize("from_", ["javascript:alert(1)", "//e.org/x.html", "../x.html", "a.html#<b>", "https://e.org"])
+def test_an_address_leads_back_to_a_page_of_the_report_alone(from_, tmp_path, visit):
+    links = visit(written(tmp_path), lambda page: page.locator("main a").count(), f"#from={quote(from_, safe='')}")
+    assert links == 2  # those of the two statements
 
 
 def watched(folder, visit, do, place="", **changes):

@@ -47,7 +47,7 @@ def facts():
 
 @pytest.fixture(scope="module")
 def notebook(facts, few_draws):
-    return executed("magic", facts_path=FACTS)
+    return executed("magic_claims", facts_path=FACTS)
 
 
 @pytest.fixture(scope="module")

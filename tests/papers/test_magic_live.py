@@ -2,15 +2,16 @@
 
 from collections import Counter
 
-import numpy as np
 import pandas as pd
 import pytest
+from claims import executed, functions_of
 
-from agon import AgonError
+from agon import ROOT, AgonError
 from agon.conf import configuration
 from agon.plan import plan
-from agon.turns import read, read_games
+from agon.turns import read, read_games, typed, write, write_games
 from agon_papers.magic import live
+from agon_papers.magic.facts import read_facts
 
 PATH = "tests/smoke/magic_standin.parquet"
 
@@ -26,13 +27,24 @@ def sample():
 
 
 @pytest.fixture(scope="module")
+def page(sample, tmp_path_factory):
+    """The names of the notebook after its run on the sample, in which each round of a public good names 30 points."""
+    turns, games = sample
+    path = tmp_path_factory.mktemp("live") / "turns.parquet"
+    turns = turns.assign(action=turns.action.astype(object).mask(turns.game.eq("public_goods"), "30"))
+    write(typed(dict(turns)), path)
+    write_games(games, path)
+    return executed("magic_live", turns_path=str(path))
+
+
+@pytest.fixture(scope="module")
 def scores(sample):
     return live.scores_of(live.tally(*sample))
 
 
-def test_rows_are_labelled_by_the_arms_of_the_paper(scores):
+def test_rows_are_labelled_by_the_arms_of_the_paper(page):
     model = "own: standin_magic"
-    assert list(live.ability_rows(scores).index) == [model, f"{model}+PGM", f"{model}+ProPGM"]
+    assert list(page["rows"].index) == [model, f"{model}+PGM", f"{model}+ProPGM"]
 
 
 @pytest.mark.parametrize(
@@ -64,8 +76,8 @@ def test_reasoning_counts_600_deductions_as_the_printed_numbers_do(scores):
     assert sizes["own: standin_magic"] == 600 and "reasoning_published" not in set(scores.metric)
 
 
-def test_an_arm_that_played_one_game_has_no_win_rate_and_no_area(scores):
-    row = live.ability_rows(scores).loc["own: standin_magic+ProPGM"]
+def test_an_arm_that_played_one_game_has_no_win_rate_and_no_area(page):
+    row = page["rows"].loc["own: standin_magic+ProPGM"]
     assert row[["win_rate", "area", "cooperation", "rationality"]].isna().all() and 0 <= row.judgement <= 100
 
 
@@ -109,36 +121,21 @@ def test_turns_in_which_nobody_is_under_test_are_refused_in_a_line():
         live.tally(read(path), read_games(path))
 
 
-def test_the_average_improvement_is_the_mean_change_over_pairs():
+def test_the_mean_change_is_over_pairs():
     table = pd.DataFrame({"win_rate": [10.0, 14, 20, 30, 99]}, index=["a", "a+PGM", "b", "b+PGM", "alone"])
-    assert live.average_improvement(table, "mean").loc["mean", "win_rate"] == 7
+    assert functions_of("magic_live")["mean_change"](table, "mean").loc["mean", "win_rate"] == 7
 
 
-def test_investments_are_the_points_that_were_named_even_above_the_endowment(sample):
-    turns, games = sample
-    rows = turns[turns.game == "public_goods"].assign(action="30")
-    table = live.investments(rows, games, live.axis_names(games))
+def test_investments_are_the_points_that_were_named_even_above_the_endowment(page):
+    table = page["invested"]
     assert set(table.value) == {150.0} and set(table.above) == {100.0}
     assert set(table.axis) == {"1", "1.2", "1.5", "1.8", "2", "2.5", "3"} and set(table.n) == {3}
 
 
-def test_settings_of_the_dilemma_are_named_as_on_the_axis_of_figure_10(sample):
-    names = live.axis_names(sample[1])
-    assert set(names[names.game == "prisoner3"].axis) == {
-        "3-5-2",
-        "3-10-2",
-        "3-20-2",
-        "3-5-3",
-        "3-5-4",
-        "3-5-5",
-        "5-5-3",
-    }
-
-
-def test_defection_is_a_share_of_the_rounds_of_a_setting(sample):
-    turns, games = sample
-    table = live.defection_shares(live.tally(turns, games), live.axis_names(games))
+def test_defection_is_a_share_of_the_rounds_of_a_setting_of_figure_10(page):
+    table = page["defections"]
     assert table.value.between(0, 100).all() and set(table.n) == {15} and len(table) == 2 * 7
+    assert set(table.axis) == {"3-5-2", "3-10-2", "3-20-2", "3-5-3", "3-5-4", "3-5-5", "5-5-3"}
 
 
 def test_the_experiment_has_all_arms_of_the_paper_and_tells_them_what_it_prints():
@@ -150,6 +147,6 @@ def test_the_experiment_has_all_arms_of_the_paper_and_tells_them_what_it_prints(
     assert {seat.prompts for match in matches for seat in match.seats} == {"as_printed"}
 
 
-def test_details_have_the_columns_of_table_2(scores):
-    rows = live.detail_rows(scores)
-    assert list(rows) == list(live.DETAILS) and np.isnan(rows.loc["own: standin_magic+ProPGM"]).all()
+def test_details_have_the_columns_of_table_2(page):
+    printed = read_facts(ROOT / "tests/smoke/magic").wide(2)
+    assert list(page["own_rows"]) == list(printed) and page["own_rows"].loc["own: standin_magic"].notna().all()

@@ -1,7 +1,8 @@
-"""Radars and ranges: the same table gives the same bytes, and what must be on a picture is on it."""
+"""Radars: the same table gives the same bytes, and what must be on a picture is on it."""
 
 import pandas as pd
 import pytest
+from claims import executed
 from matplotlib.text import Text
 
 from agon import figures
@@ -13,23 +14,12 @@ TABLE = pd.DataFrame(
     index=["A", "B"],
     columns=[*NAMES, "area", "win_rate"],
 )
-RANGES = pd.DataFrame(
-    {"model": ["A", "A+PGM", "B"], "low": [0.0, 25.0, float("nan")], "high": [90.0, 100.0, float("nan")]}
-)
-GAINS = pd.DataFrame(
-    {
-        "model": ["A", "A", "B", "B"], "metric": ["judgement", "reasoning"] * 2, "gain": [5.0, -3.0, 0.0, 20.0], "n": [80, 600, 80, 599],
-        "all_fisher": [0.5, 0.01, 1.0, 0.001], "all_fisher_games": [0.5, 0.06, 1.0, 0.01],
-    }
-)  # fmt: skip
 
 
 def drawn():
     return {
         "abilities": radar.ability_figure(TABLE, NAMES, "abilities", "a note"),
         "pairs": radar.pair_figure(TABLE, TABLE.loc[["B"]] + 10, NAMES, "pairs"),
-        "ranges": radar.range_figure({"votes": (RANGES, "percent", (0, 100))}, "ranges", "a mark"),
-        "gains": radar.gain_figure(GAINS, 0.05),
     }
 
 
@@ -39,7 +29,7 @@ def texts(made):
     )
 
 
-@pytest.mark.parametrize("name", ["abilities", "pairs", "ranges", "gains"])
+@pytest.mark.parametrize("name", ["abilities", "pairs"])
 def test_a_phone_shows_the_whole_picture_in_letters_of_twelve_pixels(name):
     made = drawn()[name]
     made.draw_without_rendering()
@@ -49,7 +39,7 @@ def test_a_phone_shows_the_whole_picture_in_letters_of_twelve_pixels(name):
     assert whole.x0 >= 0 and whole.x1 <= figures.NARROW
 
 
-@pytest.mark.parametrize("name", ["abilities", "pairs", "ranges", "gains"])
+@pytest.mark.parametrize("name", ["abilities", "pairs"])
 def test_the_same_table_gives_the_same_bytes(tmp_path, name):
     for copy in ("one", "two"):
         figures.save(drawn()[name], tmp_path / copy)
@@ -92,20 +82,13 @@ def test_two_polygons_differ_without_colour():
     assert one["ls"] != two["ls"] and "marker" in two and "marker" not in one
 
 
-def test_what_nothing_bounds_is_said():
-    said = texts(drawn()["ranges"])
-    assert "B: no outcome fits" in said and "A+PGM: 25.0 to 100.0" in said
-
-
 def test_gains_beyond_chance_are_framed_and_counted():
-    made = drawn()["gains"]
-    cells = {text.get_position(): text.get_text() for text in made.axes[0].texts}
-    assert cells[1.5, 1.5] == "+20*" and cells[0.5, 0.5] == "+5"
-    assert " ".join(made.get_suptitle().split()) == (
-        "With beliefs 2 of 4 abilities change significantly if decisions are independent, "
-        "and 1 if all decisions of a game are alike"
+    names = executed("magic_tables")
+    cells = [text.get_text() for text in names["axes"].texts]
+    starred = names["pairs"].all_fisher < 0.05
+    assert [cell.endswith("*") for cell in cells] == starred.tolist() and any(starred)
+    alike = (names["pairs"].all_fisher_games < 0.05).sum() or "none"
+    counts = (
+        f"{sum(starred)} of {len(cells)} abilities change significantly if decisions are independent, and {alike} if"
     )
-    assert [name.get_text() for name in made.axes[0].get_xticklabels()] == [
-        "judgement (n 80)",
-        "reasoning (n 599 to 600)",
-    ]
+    assert counts in names["gain_title"]

@@ -95,14 +95,17 @@ def notebook(folder, title):
 def test_the_page_says_what_the_count_leans_on(tmp_path):
     page = " ".join(index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "Why?"), {}).split())
     assert "Of the 1,355 cells in such sets 1,354 agree. With each set's second-best variant 10 would agree." in page
-    assert '<td>payoff</td><td class="number">1334</td><td>joint</td><td class="number">7</td>' in page
+    words = re.findall(r"<td[^>]*>([^<]*)", page.partition('<td data-label="captioned">label</td>')[2])
+    assert words[:5] == ["payoff", "1,334", "1,335", "joint", "7"]
 
 
-def test_every_figure_links_the_notebook_that_made_it(tmp_path):
-    page = index.index(
-        CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "Why?"), {"one": "n", "left_over": ""}
+def test_every_figure_has_its_headline_and_links_the_notebook_that_made_it(tmp_path):
+    given = {"one": index.Figure("n", "Most do", False), "left_over": index.Figure("", "left over", True)}
+    page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "Why?"), given)
+    assert (
+        '<figcaption>Most do, from <a href="n.html">Why?</a>' in page and "<figcaption>left over</figcaption>" in page
     )
-    assert 'one, from <a href="n.html">Why?</a>' in page and "<figcaption>left over</figcaption>" in page
+    assert '<figure id="one" class="narrow">' in page and '<figure id="left_over" class="wide">' in page
 
 
 def test_a_card_says_who_plays_in_its_notebook(tmp_path):
@@ -113,23 +116,25 @@ def test_a_card_says_who_plays_in_its_notebook(tmp_path):
     assert '<a href="n.html">Why?</a><br>' in page and "scripts &lt;alone&gt;" in page
 
 
-def test_the_maker_of_a_figure_is_the_notebook_in_whose_folder_it_lies(tmp_path):
-    for name in ("a/figures/one.png", "b/figures/two.png", "b/figures/two.svg", "b/tables/three.csv"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    assert index.makers(tmp_path) == {"one": "a", "two": "b"}
+def test_a_figure_is_known_by_its_folder_and_its_drawing(tmp_path):
+    for name, width in (("a/figures/one", 4), ("b/figures/two_thirds", 8)):
+        chart, [axes] = figures.figure(1, 1, (width, 2))
+        if width == 4:
+            axes.set_title("Few & far", loc="left")
+        figures.save(chart, tmp_path / name)
+    assert index.makers(tmp_path) == {"one": ("a", "Few & far", False), "two_thirds": ("b", "two thirds", True)}
 
 
 def test_hostile_titles_and_names_stay_text(tmp_path):
     claims = CLAIMS.assign(claim=HOSTILE, statement=HOSTILE, reason=HOSTILE, unit=HOSTILE)
     findings = FINDINGS.assign(finding=HOSTILE, statements=HOSTILE)
     tables = [each.assign(paper=HOSTILE) for each in (CELLS, claims, VARIANTS, findings)]
-    figures, explorers = {"one": "n", HOSTILE: HOSTILE}, {"explore_claims.html": HOSTILE}
+    made, explorers = {HOSTILE: index.Figure("n", HOSTILE, False)}, {"explore_claims.html": HOSTILE}
     page = index.index(
-        *tables, {HOSTILE: {"title": HOSTILE}}, notebook(tmp_path, f"{HOSTILE}?"), figures, explorers, citation=CITATION
+        *tables, {HOSTILE: {"title": HOSTILE}}, notebook(tmp_path, f"{HOSTILE}?"), made, explorers, citation=CITATION
     )
     assert "<script" not in page and page.count("&lt;script&gt;") > 10
-    game = {"actions": [f"</script>{HOSTILE}"]}
+    game = {"actions": [f"</script>{HOSTILE}"], "points": [[0]]}
     page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, game=game)
     assert page.count("<script") == 2 and page.count("</script") == 2
 
@@ -194,7 +199,41 @@ def test_the_page_says_what_could_be_wrong_with_it(tmp_path):
     assert "1 more is undecided. Of these, 1 has the verdict <em>holds</em> now" in page
 
 
-def test_the_page_names_what_does_not_agree(tmp_path):
+def test_the_page_names_what_does_not_agree_and_why(tmp_path):
     cells = CELLS.assign(reading="reconciled", published=[1.0, 1.0, 1.0, 7.5])
     page = index.index(cells, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {})
     assert "The 1 printed numbers that do not agree" in page and ">7.5<" in page
+    statistics = {"most": "the records allow at most 7.85", "copy": "another place prints 7.85", "mean": "rounds to 8"}
+    for statistic, why in statistics.items():
+        one = cells.iloc[3:].assign(statistic=statistic, published=8.0, recomputed=7.85, agrees=False)
+        assert agreement.differing(one).why.tolist() == [why]
+
+
+def test_the_difference_between_the_readings_is_split_by_its_cause():
+    rows = [  # table, column, agrees literally, agrees as reconciled; None: cannot be recomputed
+        ("1", "a", True, True), ("1", "b", False, True), ("2", "label", False, True), ("2", "payoff", False, True),
+        ("3", "c", False, True), ("3", "d", None, True), ("3", "e", True, False), ("3", "f", False, False),
+    ]  # fmt: skip
+    cells = pd.DataFrame(
+        [
+            {"paper": "p", "table": table, "row": "r", "column": column, "statistic": "mean", "reading": reading}
+            | {"recomputed": None if agrees is None else 1.0, "agrees": bool(agrees)}
+            for table, column, *both in rows
+            for reading, agrees in zip(agreement.READINGS, both, strict=True)
+        ]
+    )
+    captions = [(1, "label", "payoff"), (2, "label", "joint"), (2, "payoff", "payoff")]
+    variants = pd.DataFrame(captions, columns=["table", "captioned_variant", "variant"]).assign(paper="p")
+    [found] = agreement.causes(cells, variants).to_dict("records")
+    assert found == {
+        **{"paper": "p", "literal": 2, "variant": 2, "calculation": 2, "known": 1, "lost": 1, "reconciled": 6}
+    }
+    assert found["literal"] + found["variant"] + found["calculation"] + found["known"] - found["lost"] == 6
+
+
+@pytest.mark.parametrize(("turned", "said"), [(1, False), (-1, True)])
+def test_the_page_says_if_the_usual_rules_of_its_game_are_turned_round(turned, said, tmp_path):
+    points = [[0, -turned, turned], [turned, 0, -turned], [-turned, turned, 0]]
+    game = {"actions": ["rock", "paper", "scissors"], "points": points}
+    page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, game=game)
+    assert ("the usual rules turned round" in page) is said

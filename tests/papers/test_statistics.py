@@ -1,11 +1,9 @@
 """What the notebook statistics simulates: designs, propositions on their margin, and how often intervals cover."""
 
-import ast
-
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from claims import functions_of
 
 from agon import ROOT
 
@@ -14,23 +12,10 @@ KEPT = ("SETS", "FAR", "AWAY", "POWER", "kinds")
 DRAWN = np.random.default_rng(3).normal(size=500)
 
 
-def defines(node) -> bool:
-    """Whether a statement imports, or defines a function, a class or a name that is KEPT."""
-    if isinstance(node, ast.Assign | ast.AugAssign):
-        return ast.unparse(node).startswith(tuple(f"{name} " for name in KEPT))
-    return isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
-
-
 @pytest.fixture(scope="module")
 def its():
     """The functions of the notebook, by name."""
-    names = {"__name__": "statistics_notebook", "repetitions": 400, "intervals": 2000}
-    for cell in nbformat.read(ROOT / "notebooks/statistics.ipynb", as_version=4).cells:
-        if cell.cell_type == "code":
-            tree = ast.parse(cell.source)
-            tree.body = [node for node in tree.body if defines(node)]
-            exec(compile(tree, "statistics.ipynb", "exec"), names)
-    return names
+    return functions_of("statistics", KEPT, repetitions=400, intervals=2000)
 
 
 @pytest.fixture

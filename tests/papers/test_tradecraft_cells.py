@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from claims import executed
 
 from agon import ROOT
 from agon.turns import read
@@ -60,10 +61,12 @@ def test_the_radars_are_the_second_pass_of_logged_turns_pooled(facts):
     assert ways.agree.drop(ways.agree.idxmax()).max() == 39
 
 
-def test_the_odd_radar_value_lacks_one_score(facts):
-    name = "ge_vs_4o", "gemini", "intention_concealment"
-    found = tradecraft_scores.without_one(facts, *name, tradecraft.RADAR)
-    assert found[["game", "turn", "score"]].to_numpy().tolist() == [["o39FBawU", 1, 0.9]]
+def test_the_odd_radar_value_lacks_one_score():
+    turns = ROOT / "transcripts/tradecraft.parquet"
+    if not turns.exists():
+        pytest.skip("no transcripts yet: make repro")
+    names = executed("tradecraft_tables", turns_path=str(turns), facts_path=str(FACTS))
+    assert names["odd"][["game", "turn", "score"]].to_numpy().tolist() == [["o39FBawU", 1, 0.9]]
 
 
 def test_what_players_did(facts):

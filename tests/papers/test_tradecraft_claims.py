@@ -47,7 +47,7 @@ def turns(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def notebook(turns, few_draws):
-    return executed("tradecraft", turns_path=turns, facts_path=FACTS)
+    return executed("tradecraft_claims", turns_path=turns, facts_path=FACTS)
 
 
 @pytest.fixture(scope="module")

@@ -190,6 +190,7 @@ def test_sizes_that_cannot_be_are_refused():
         ({"depth": 900}, "depth 900 needs as many items"),
         ({"depth": 0}, "must be at least 1"),
         ({"tags": -1}, "whole numbers"),
+        ({"items": 2_000_000, "recipes": 2_000_000}, "invented names for 1,000,000 items at most"),
         ({"items": 4, "raw": 1, "depth": 1, "recipes": 100}, "too few items for so many recipes"),
         ({"items": 12, "raw": 2, "depth": 10, "recipes": 10, "branching": 1}, "1 raw items would be in no recipe"),
     ]
@@ -283,6 +284,14 @@ def test_a_ruleset_is_written_into_its_folder_and_nowhere_else(tmp_path, capsys,
     assert main(["invent-ruleset", f"--name={name}", *SMALL, f"--folder={tmp_path / 'in'}"]) == 1
     assert "is no name for a ruleset" in capsys.readouterr().err
     assert [path.name for path in tmp_path.rglob("*")] == ["in"]
+
+
+@pytest.mark.parametrize("text", ["5", "{}", '{"ruleset": ["minecraft-java-1.20"]}', '{"ruleset": ' + "[" * 100_000])
+def test_a_file_without_facts_is_refused_in_a_line(tmp_path, capsys, text):
+    (tmp_path / "facts.json").write_text(text)
+    assert main(["take-rulesets", str(tmp_path / "facts.json"), f"--folder={tmp_path}"]) == 1
+    error = capsys.readouterr().err
+    assert "facts.json: " in error and error.count("\n") == 1
 
 
 def test_the_command_writes_checks_and_refuses(tmp_path, capsys):

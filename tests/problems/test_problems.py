@@ -7,6 +7,7 @@ import pytest
 
 from agon import ROOT, AgonError
 from agon.cli import main
+from agon.games.tradecraft.recipes import Recipe, Ruleset
 from agon.games.tradecraft.rulesets import ruleset
 from agon.games.tradecraft.settings import problem
 from agon_problems.problems import (
@@ -80,6 +81,19 @@ def test_a_wish_that_cannot_be_had_is_refused():
     for wish in [Wish(2, (4, 6), 2), Wish(3, (4, 6), 1), Wish(1, (4, 6), 1), Wish(2, (4000, 5000), 1)]:
         with pytest.raises(AgonError, match=r"trades$|has no target left"):
             list(generate_problems(ruleset("invented"), [wish], 1))
+
+
+def test_recipes_that_burn_are_left_out_where_nothing_burns():
+    cold = Ruleset(
+        "cold",
+        ("a", "b", "c", "d"),
+        (
+            Recipe("c", "joining", (("a", 1), ("b", 1)), "c", 1),
+            Recipe("d", "firing", (("a", 1), ("b", 1)), "d", 1, fuelled=True),
+        ),
+    )
+    with pytest.raises(AgonError, match=r"no problem like|has no target left"):
+        list(generate_problems(cold, [Wish(2, (1, 2), 1)], 1))
 
 
 def test_a_bad_file_is_refused_in_a_line(tmp_path):

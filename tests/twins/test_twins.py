@@ -37,6 +37,7 @@ from agon_twins.invariance import measure_players, observe_situation, plane, sam
 from agon_twins.isomorphism import PAYOFFS, Isomorphism, Words
 from agon_twins.names import Twins, claims
 from agon_twins.twin import Twin, twin
+from agon_twins.walks import LONG
 
 AMBER = {"cooperation": "amber", "defection": "slate"}
 
@@ -184,6 +185,11 @@ def test_a_twin_in_which_everybody_speaks_is_the_twin_of_such_a_game(name):
         ({"words": {"cooperation": " "}}, "both must be words that can be printed"),
         ({"order": {"seats": [0, 0]}}, "seats [0, 0] is no permutation"),
         ({"order": {"seats": [1, 0, 2]}}, "is no permutation of the 2 seats of pd"),
+        ({"order": {"seats": "10"}}, "order: seats is '10'; it must be a list"),
+        ({"order": {"actions": None}}, "order: actions is None; it must be a list"),
+        ({"scale": {"payoffs": "twice"}}, "scale: payoffs is 'twice'; it must be a number"),
+        ({"scale": {"plus": float("inf")}}, "scale: plus is inf; it must be a number"),
+        ({"scale": {"by": 2, "amounts": 5}}, "scale: amounts is 5; it must be a list"),
         ({"order": {"actions": ["defection", "defection"]}}, "one is named twice"),
         ({"order": {"actions": ["defection", "stag"]}}, "is no permutation of ['cooperation', 'defection']"),
         ({"scale": {"payoffs": -1}}, "must be above 0"),
@@ -712,6 +718,12 @@ def test_pays_of_outcomes_that_are_none_are_refused():
         replace(CHAMELEON, pays={"won": (1, 1)})
 
 
+@pytest.mark.parametrize("pay", [(1,), (1, 1, 1), 1, "12", (1, "1"), (1, None)])
+def test_pays_of_an_outcome_are_two_numbers(pay):
+    with pytest.raises(ValueError, match=r"pays of caught is .*; it must be two numbers"):
+        replace(CHAMELEON, pays={"caught": pay})
+
+
 def test_an_experiment_plays_twins_and_its_records_are_replayed(tmp_path):
     matches = plan(experiment("pd", "pd~amber", "pd~hunt~amber"))
     turns = play(matches, tmp_path)
@@ -757,6 +769,11 @@ def test_situations_are_matched():
         view, there = observe_situation(PD, situation), observe_situation(twin_, situation, map)
         assert there.past == tuple(map.value(each) for each in view.past) and there.legal.options == PD.options
     assert situations(PD, 5) == situations(PD, 5) != situations(PD, 5, seed=1)
+
+
+def test_situations_of_endless_games_come_from_the_first_steps():
+    long = replace(PD, rounds=2 * LONG)
+    assert LONG / 2 < max(len(situation.history) for situation in situations(long, 5)) < LONG
 
 
 SOLVED = [

@@ -27,7 +27,7 @@ class Reply:
     text: str = ""
     """The raw answer."""
     attempts: int = 1
-    """Number of times it was asked, with repetitions."""
+    """Number of times that the question was asked."""
     fallback: str = ""
     """The replacement of an unreadable action. Empty: nothing did."""
     tokens_in: int = 0
@@ -83,7 +83,10 @@ def times_asked(game: Game[Any], seat: int) -> Times:
 
 
 async def together(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """Awaits all and returns their results in order. When one is halted the others still finish: their calls are paid for."""
+    """Awaits all and returns their results in order.
+
+    When one is Halted, the others still finish, because their calls are paid for. Raises the first error.
+    """
     if len(coroutines) == 1:
         return [await coroutines[0]]
     tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]

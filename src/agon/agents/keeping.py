@@ -92,9 +92,9 @@ def shift_starts(starts: Iterable[RoundStart], place: int) -> tuple[RoundStart, 
 class BudgetedModel:
     """A model that refuses conversations of more than `room` tokens before they are sent.
 
-    The provider's own count is used for the beginning of a conversation that it has seen. New text is bounded from above: half a
-    token for each ASCII letter and one for each other byte, or the highest rate of this conversation if that is more.
-    The bound depends on recorded answers alone. A replay therefore refuses the same conversations.
+    The provider's own count is used for the beginning of a conversation that it has seen. A new message is bounded from above: half a
+    token for each character if all are ASCII, else one for each byte; or the highest rate of this conversation if that is more; and
+    TEMPLATE_TOKENS. The bound depends on recorded answers alone. A replay therefore refuses the same conversations.
     """
 
     def __init__(self, model: Answering, room: int) -> None:
@@ -110,7 +110,7 @@ class BudgetedModel:
         return self.model.instant
 
     async def report_reading(self, *reading: Any) -> None:
-        """Tells the model that records or rereads how an answer was read."""
+        """Tells the model how an answer was read, if the model takes such reports (Live.report_reading)."""
         if (report := getattr(self.model, "report_reading", None)) is not None:
             await report(*reading)
 

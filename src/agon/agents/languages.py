@@ -1,4 +1,4 @@
-"""Languages (conf/language): the prompt set in which games are told, the words that code finds in it, sentences of pages."""
+"""Languages (conf/language): the prompt set that tells games in a language, words that code looks for in it, and sentences of pages."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -34,7 +34,7 @@ ENGLISH = Language(OURS, {word: word.capitalize() for word in FOUND})
 def language_of(name: str, conf: Path = CONF) -> Language | None:
     """The language of conf/language/NAME.yaml. None where there is no such file, or its `games` is missing.
 
-    Raises AgonError for a `games` that is not whole.
+    Raises AgonError for a `games` that lacks something.
     """
     games = file_of("language", name, conf).get("games") if name in names("language", conf) else None
     if games is None:
@@ -55,7 +55,7 @@ def say_in(name: str, more: Mapping[str, str] = MappingProxyType({}), conf: Path
 
     Raises AgonError for a translation without the place of an amount or a name, or with marks of HTML.
     """
-    language_of(name, conf)  # raises for `games` that is not whole
+    language_of(name, conf)  # raises for a `games` that lacks something
     of_file = file_of("language", name, conf) if name in names("language", conf) else {}
     words = {sentence: text for sentence, text in of_file.items() if sentence != "games"} | dict(more)
     for sentence, text in words.items():

@@ -1,4 +1,4 @@
-"""Work with what strangers wrote, which may not come to an end: it is done in a child process of limited time and memory."""
+"""Runs code of strangers, such as a template that may never end, in a child process with limits of time and memory."""
 
 import os
 import resource
@@ -11,20 +11,20 @@ from pathlib import Path
 
 import msgspec
 
-from agon.errors import AgonError
+from agon.errors import AgonError, visible
 
 SECONDS = 5
 """The most processor time of the work."""
 PATIENCE = 60
-"""The most seconds to wait for it, whatever else the machine does."""
+"""The most seconds without a word from the child, however busy the machine is."""
 MEMORY = 500_000_000
 """The most bytes of memory that the work may add."""
 LONGEST = 5_000_000
-"""The most bytes of its text."""
+"""The most characters of the text that the work makes."""
 
 
 class _Outcome(msgspec.Struct):
-    """What the child sends back."""
+    """The message that the child sends back: a text, or the fault."""
 
     text: str = ""
     fault: str = ""
@@ -72,15 +72,14 @@ def _work(name: str, work: Callable[[], str], reader: int, writer: int) -> None:
             most = pages * resource.getpagesize() + MEMORY
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
         try:
-            outcome = _Outcome(work())
-            if len(outcome.text) > LONGEST:
-                outcome = _Outcome(
-                    fault=f"{name}: its text has {len(outcome.text):,} characters; at most {LONGEST:,} are taken"
-                )
-        except BaseException as error:  # a stranger's may do anything
-            outcome = _Outcome(fault=" ".join(str(error).split())[:500] or type(error).__name__)
+            text = work()
+            fault = f"{name}: its text has {len(text):,} characters; at most {LONGEST:,} are taken"
+            outcome = msgspec.json.encode(_Outcome(text) if len(text) <= LONGEST else _Outcome(fault=fault))
+        except BaseException as error:  # a stranger's code may raise anything
+            fault = visible(" ".join(str(error).split()))[:500] or type(error).__name__
+            outcome = msgspec.json.encode(_Outcome(fault=fault))
         with os.fdopen(writer, "wb") as pipe:
-            pipe.write(msgspec.json.encode(outcome))
+            pipe.write(outcome)
     finally:
         os._exit(0)
 

@@ -58,8 +58,10 @@ OnInvalid = Literal["forfeit", "random_legal"]
 
 @kind("agon.agents.llm.LLM")
 class LLM:
-    """Asks its model for an action. Names the fault and asks again where there is none, at most `attempts` times in all.
+    """Asks its model for an action. If the answer has none, it names the fault and asks again, at most `attempts` times in all.
 
+    `style`: the name of a text in prompts/styles that says how to reason. `folder`: a folder of the user with templates, which come
+    before all others. `answer_tokens`: the expected tokens of an answer, which only estimates use.
     `on_invalid`: what happens without a readable action: forfeit (no action) or random_legal. The turn is invalid either way.
     `keeps`: which messages stay in the conversation (agon.agents.keeping). As published, all stay, wrong answers too.
     `overflow`: what happens when the conversation exceeds the model's context window. stop ends the match. cut drops the oldest
@@ -76,7 +78,7 @@ class LLM:
 
     asks_model = True
     idle: ClassVar = {"answer_tokens", "folder"}
-    """Settings that ids of matches leave out. `answer_tokens` serves estimates only; of `folder` the texts are hashed."""
+    """Settings that ids of matches leave out: only estimates use `answer_tokens`, and ids hash the texts in `folder` instead."""
     usual: ClassVar = {
         "keeps": "everything",
         "overflow": "stop",
@@ -161,8 +163,8 @@ class LLM:
     ) -> Times:
         """The least and the greatest number of calls in a match.
 
-        A decision takes one call at the least. It takes all attempts and a summary at the most. overflow: cut adds a call for
-        each round that is dropped because the provider finds the conversation too long.
+        A decision takes one call at the least. At the most it takes all attempts and a summary. With `overflow` cut it may also take
+        a call for each round that leaves because the provider finds the conversation too long.
         """
         times = times_asked(game, seat)
         tries = 1 if isinstance(reads_of(reads), Weighed) else attempts
@@ -223,7 +225,7 @@ class LLM:
         return [place for place in (*(start.place for start in self.round_starts), len(messages) - 1) if place > 1]
 
     async def _shorten(self, view: Observation, texts: Prompts, rounds: int) -> None:
-        """Drops all but the last `rounds`. Asks for a summary of the dropped ones first if the settings want one."""
+        """Drops all rounds but the last `rounds`. Before that, it asks for a summary of the others if the settings want one."""
         old = [start.round for start in self.round_starts if start.round <= view.round - rounds]
         if not old or (texts.keeps and view.round - old[0] < 2 * rounds):
             return
@@ -284,13 +286,13 @@ async def ask(
     cuts: Sequence[int] = (),
     cut_off: CutOff = "void",
 ) -> Draft:
-    """Asks for an action. Names the fault and asks again where there is none, at most `attempts` times in all.
+    """Asks for an action. If the answer has none, it names the fault and asks again, at most `attempts` times in all.
 
     Each attempt is a sample of its own. An answer that was cut off is not read unless `cut_off` is as_done. A recorded answer is read
     by the rule of its recording, a new one by that of the request.
-    Without a readable action the reply's `fallback` has the last fault.
+    Without a readable action the reply's `fallback` has the last fault. A question that the provider refuses is not asked again.
     A conversation that is too long restarts at the first index in `cuts` that makes it short enough.
-    Raises Full where none does.
+    Raises Full where none does, and Halted and AgonError as `model` does.
     """
     messages, answers, cut = request.messages, list[Answer](), 1
     view, fields = request.view, reads.request_fields(request.view.legal)

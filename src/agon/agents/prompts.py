@@ -39,7 +39,7 @@ class Source(NamedTuple):
     file: str
     folders: tuple[Path, ...]
     sandboxed: bool = False
-    """Whether a user's folder is among them. Its files may come from anybody. Families are trusted: they are code that runs anyway."""
+    """Whether a user's folder is among them. Its files may come from anybody. Families are trusted, because their code runs anyway."""
 
     def of(self, file: str) -> "Source":
         """Another file in the same folders."""
@@ -49,23 +49,23 @@ class Source(NamedTuple):
 class Template:
     """A file of macros, with the text of its includes. Raises AgonError when it is broken or lacks one of `macros`.
 
-    A user's template may not end, so it is rendered in a child process (agon.agents.limited).
+    A user's template may never come to an end, so it is rendered in a child process (agon.agents.limited).
     """
 
     def __init__(self, source: Source, macros: Sequence[str]) -> None:
         self.file, self._environment = source.file, _environment(source.folders, source.sandboxed)
         self.path = _look_up(source)
         self._limited = run_limited if source.sandboxed else lambda _, work: work()
-        found = json.loads(self._limited(f"prompt {self.path}", self._contents))
+        contents = json.loads(self._limited(f"prompt {self.path}", self._contents))
         with _blame(self.path):
-            for name in found["compiled"]:  # it has come to an end in the child
+            for name in contents["compiled"]:  # the child has compiled them, so compiling comes to an end
                 self._environment.get_template(name)
             self.text = "\n".join(_sources(self._environment, source.file))
             """The templates' own text, which ids of matches hash."""
-        self.asides: Sequence[str] = found["asides"]
-        """Phases whose questions leave the conversation once they are answered. They must change nothing."""
+        self.asides: Sequence[str] = contents["asides"]
+        """Phases whose questions leave the conversation once they are answered. Such a question must change nothing in the match."""
         for macro in macros:
-            if macro not in found["macros"]:
+            if macro not in contents["macros"]:
                 names = f"{', '.join(macros[:-1])} and {macros[-1]}"
                 raise AgonError(f"prompt {self.path} has no macro {macro}: it needs {names}")
 
@@ -110,11 +110,11 @@ class Prompts(Template):
 
     def __init__(self, source: Source, style: str, guide: str = "", sums: bool = False) -> None:
         super().__init__(source, ("system", "turn", "again"))
-        styled = f"styles/{style}.md"
-        path = _look_up(source.of(styled))
-        self._style = self._limited(f"prompt {path}", lambda: self._style_of(styled, path))
+        style_file = f"styles/{style}.md"
+        path = _look_up(source.of(style_file))
+        self._style = self._limited(f"prompt {path}", lambda: self._style_of(style_file, path))
         with _blame(path):
-            self.text = "\n".join([self.text, *_sources(self._environment, styled)])
+            self.text = "\n".join([self.text, *_sources(self._environment, style_file)])
         self.reads = reads_template(source, guide) if guide else None
         """Instructions for answers that are no move line (agon.agents.reads)."""
         if self.reads:
@@ -125,9 +125,9 @@ class Prompts(Template):
             self.text += f"\n{self.keeps.text}"
         self._systems: dict[Observation, str] = {}
 
-    def _style_of(self, styled: str, path: str) -> str:
+    def _style_of(self, file: str, path: str) -> str:
         with _blame(path):
-            return self._environment.get_template(styled).render().strip()
+            return self._environment.get_template(file).render().strip()
 
     def system(self, view: Observation) -> str:
         """Rules, objective, and how to answer."""
@@ -301,7 +301,7 @@ def _environment(folders: tuple[Path, ...], sandboxed: bool) -> jinja2.Environme
     environment.filters["number"] = lambda value: str(int(value)) if value == int(value) else str(value)
     environment.filters["quoted"] = quoted
     environment.globals["points"] = _points
-    del environment.globals["lipsum"], environment.filters["random"]  # what a prompt says is no chance
+    del environment.globals["lipsum"], environment.filters["random"]  # the text of a prompt must not depend on chance
     return environment
 
 

@@ -177,10 +177,10 @@ class Weighed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="weig
         return "\n\n" + texts.render("letters", list(zip(self.options(space), moves, strict=True)))
 
     def read(self, answer: Answer, space: Space, dice: Dice | None, rule: ReadingRule = "strict") -> ParsedAnswer:
-        """The action, by any rule. `detail` has the `chances` of all actions, as pairs [action, probability] that sum to 1.
+        """The action. The reading rule makes no difference, and without dice the likeliest action is taken.
 
-        Its `mass` is the model's total probability of the weighed answers, before normalisation.
-        Raises AgonError where the number of log-probabilities is wrong.
+        `detail` has the `chances` of all actions, as pairs [action, probability] that sum to 1. Its `mass` is the model's total
+        probability of the weighed answers, before normalisation. Raises AgonError where the number of log-probabilities is wrong.
         """
         actions, options = self.actions(space), self.options(space)
         if len(answer.weights) != len(actions):
@@ -198,15 +198,15 @@ AnswerFormat = Free | Constrained | Called | Weighed
 FREE = Free()
 
 
-def reads_of(given: object) -> AnswerFormat:
+def reads_of(setting: object) -> AnswerFormat:
     """The answer format of an agent's setting. Raises AgonError."""
-    if isinstance(given, AnswerFormat):
-        return given
+    if isinstance(setting, AnswerFormat):
+        return setting
     try:
-        return msgspec.convert({"way": given} if isinstance(given, str) else given, AnswerFormat)
+        return msgspec.convert({"way": setting} if isinstance(setting, str) else setting, AnswerFormat)
     except msgspec.ValidationError as error:
         raise AgonError(
-            f"reads is {given!r}: {describe_fault(error)}; it is free, constrained, called or weighed"
+            f"reads is {setting!r}: {describe_fault(error)}; it is free, constrained, called or weighed"
         ) from None
 
 
@@ -229,7 +229,7 @@ def explain_refusal(reads: AnswerFormat, model: Any) -> str:
 
 
 def softmax(weights: Sequence[float]) -> list[float]:
-    """Probabilities that sum to 1, from log-probabilities (softmax)."""
+    """Probabilities that sum to 1, from natural logarithms of probabilities that need not sum to 1 (softmax)."""
     greatest = max(weights)
     powers = [exp(weight - greatest) for weight in weights]
     return [power / fsum(powers) for power in powers]

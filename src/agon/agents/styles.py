@@ -64,9 +64,9 @@ class SelfConsistency:
         votes = Counter(draft.reply.action for draft in drafts if draft.reply.action is not None)
         leaders = [action for action, count in votes.items() if count == max(votes.values())]
         winner = dice.choice(leaders) if len(leaders) > 1 else leaders[0] if leaders else None
-        chosen = next(draft for draft in drafts if draft.reply.action == winner)
+        winning_draft = next(draft for draft in drafts if draft.reply.action == winner)
         return replace(
-            self.agent.take(chosen, view, dice),
+            self.agent.take(winning_draft, view, dice),
             attempts=sum(draft.reply.attempts for draft in drafts),
             **total_cost([draft.reply for draft in drafts], at_once=True),
         )

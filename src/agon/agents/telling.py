@@ -20,7 +20,8 @@ LINE = 3_000
 def observation_text(view: Observation, asked: bool = True, reach: int | None = None, ascii_only: bool = False) -> str:
     """An observation as text, from the game's own prompts: the rules, the history, and the question if the seat is `asked`.
 
-    `reach`: the most characters. A longer text loses the beginning of its history. `ascii_only`: see `in_ascii`.
+    `reach`: the most characters. A longer text loses the beginning of its history, with a note (CUT). If the rules and the question
+    alone are too long, the text loses its end, without a note. `ascii_only`: see `in_ascii`.
     """
     texts = prompts(template_of(view.rules), STYLE)
     question = texts.turn(view, len(view.past))

@@ -1,4 +1,4 @@
-"""Which host each model of a command is asked at, and with which key."""
+"""Says at which host a command asks each model, and with which key."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def say_hosts(models: Mapping[str, Model], other_hosts: bool = True) -> None:
 
 
 def _hides_another(name: str, model: Model) -> str:
-    """What the project's conf/model does otherwise than agon's own file of that name. Empty: nothing, or there is only one."""
+    """A line on the host or key of a project's model that differ from agon's file of that name. Empty: none do, or there is one file."""
     from agon.conf import build
 
     if ROOT == SHIPPED or not _shipped(name).is_file():
         return ""
-    own: Model = build(_shipped_settings(name))
-    if (own.host, own.key_name) == (model.host, model.key_name):
+    shipped: Model = build(_shipped_settings(name))
+    if (shipped.host, shipped.key_name) == (model.host, model.key_name):
         return ""
-    return f"this project's conf/model asks {name} {model.place}; agon's own file of that name asks {own.place}"
+    return f"this project's conf/model asks {name} {model.place}; agon's own file of that name asks {shipped.place}"
 
 
 def _shipped(name: str) -> Path:

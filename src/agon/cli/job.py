@@ -46,7 +46,7 @@ class Job(click.Command):
 
     def _start(self, words: Sequence[str], cfg: str | None, info: str | None, multirun: bool, **options: object) -> int:
         if strange := [word for word in words if word.startswith("-")]:
-            raise click.UsageError(f"No such option {strange[0]!r}.")
+            raise click.NoSuchOption(strange[0])
         if writes := [word for word in words if word.lstrip("+").startswith(("hydra.output_subdir", "hydra.run"))]:
             raise click.UsageError(f"{writes[0]}: commands keep no copy of their settings; --cfg job prints them")
         of_hydra = [*(["--cfg", cfg] if cfg else []), *(["--info", info] if info else []), *["--multirun"] * multirun]

@@ -94,7 +94,7 @@ def _tables_without_experiment(experiments: Collection[str]) -> list[tuple[str, 
     """Turns tables without an experiment in conf: experiment=NAME may name them, but not to record or play."""
     from agon.conf import recorded_games
 
-    use = "for compare, rate, export and notebooks (no file in conf/experiment)"
+    use = "for compare, rate and notebooks (no file in conf/experiment)"
     tables = [path for path in input_files("transcripts", "*.parquet") if not path.name.endswith(GAMES_SUFFIX)]
     descriptions = {path.stem: f"the turns of {display_path(path)}, {use}" for path in tables}
     for source in recorded_games():

@@ -28,8 +28,9 @@ from agon.paths import display_path, in_project
 def new(name: str, path: str, model: str) -> None:
     """Makes a folder for a study of your own.
 
-    agon new study NAME makes studies/NAME, with its own conf, metric, notebook and stages. They ask a small model,
-    which `make pocket` in agon's folder installs. --model standin needs no model.
+    agon new study NAME --model standin makes studies/NAME, with its own conf, metric, notebook and stages. standin is a
+    script in the place of a model, so nothing must be installed. Without --model the study asks a small model, which
+    `make pocket` in agon's folder installs.
     """
     from agon.conf import load
     from agon.study import make_study
@@ -38,12 +39,13 @@ def new(name: str, path: str, model: str) -> None:
     repositories = {
         part for part in (".git", ".dvc") for parent in (folder, *folder.parents) if (parent / part).exists()
     }
-    first = {0: ["git init", "dvc init"], 1: ["dvc init --subdir"], 2: []}[len(repositories)]
+    setup = {0: ["git init", "dvc init"], 1: ["dvc init --subdir"], 2: []}[len(repositories)]
     place = folder.relative_to(here) if folder.is_relative_to(here) else folder
-    lines = [f"cd {shlex.quote(str(place))}", *first, f"agon record   # asks {model}", "dvc repro     # makes the page"]
-    click.echo("\n  ".join([f"{place} is made; what is in it, its README.md says. Now:", *lines]))
+    lines = [f"cd {shlex.quote(str(place))}", *setup, f"agon record   # asks {model}", "dvc repro     # makes the page"]
+    click.echo("\n  ".join([f"{place} is made, and its README.md says what is in it. Now:", *lines]))
     if obstacle := load("model", model).obstacle:
-        click.echo(f"note: {model} cannot be asked yet: {obstacle}; or choose --model standin, which needs no model")
+        anew = f"rm -r {shlex.quote(str(place))}, then the same command with --model standin"
+        click.echo(f"note: to try it without a model: {anew}. {model} cannot be asked yet: {obstacle}")
 
 
 @click.command()

@@ -36,7 +36,7 @@ def _family_modules() -> Iterator[str]:
         yield f"agon.games.{path.parent.name}.commands"
     from agon.conf import find_families
 
-    with suppress(AgonError):  # said when a game is asked for; help and completion still come
+    with suppress(AgonError):  # the command that needs a game names the fault; help and completion still come
         yield from (f"{folder.name}.commands" for folder in find_families() if (folder / "commands.py").is_file())
 
 
@@ -64,7 +64,7 @@ def _all_verbs() -> tuple[dict[str, click.Command], list[str]]:
     for module in _family_modules():
         try:
             own_verbs = _verbs(module)
-        except (Exception, SystemExit) as error:  # a reader's own may do anything
+        except (Exception, SystemExit) as error:  # a reader's module may raise anything
             faults.append(f"{module} cannot be used: {type(error).__name__}: {' '.join(str(error).split())}")
             continue
         faults += [
@@ -82,7 +82,7 @@ def _load(entry: EntryPoint) -> click.Command:
     try:
         verb: click.Command = entry.load()
         return verb
-    except (Exception, SystemExit) as error:  # another's own may do anything
+    except (Exception, SystemExit) as error:  # another's package may raise anything
         raise AgonError(
             f"{entry.value} cannot be used: {type(error).__name__}: {' '.join(str(error).split())}"
         ) from error
@@ -92,11 +92,11 @@ class Verbs(click.Group):
     """All verbs. Other packages and families are searched only for names that agon itself does not have."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
+        """The names of all verbs."""
         return list(_all_verbs()[0])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb of that name, if there is one."""
+        """The verb of that name, if there is one. Raises AgonError for a verb whose package cannot be used."""
         if verb := _verbs("agon.cli.verbs").get(cmd_name):
             return verb
         entry = _entry_points().get(cmd_name)
@@ -119,7 +119,7 @@ class Verbs(click.Group):
                 raise click.UsageError(f"there is no command {name!r}: {suggestions} (agon --help)")
             if name != "new" and not {"-h", "--help"} & {*words}:
                 _require_project(verb)
-            _require_options(verb, words)
+            _require_options(verb, words, ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> int:
@@ -146,8 +146,8 @@ def _require_project(verb: click.Command) -> None:
         click.echo(f"note: the project is {ROOT}", err=True)
 
 
-def _require_options(verb: click.Command, words: Sequence[str]) -> None:
-    """Raises UsageError for a word name=value where the verb has an option --name, and for the reverse."""
+def _require_options(verb: click.Command, words: Sequence[str], ctx: click.Context) -> None:
+    """Raises UsageError for a word name=value where the verb has an option --name, for the reverse, and for a word without its option."""
     options = {option.name: option for option in verb.params if isinstance(option, click.Option)}
     for word in words:
         name, equals, value = word.partition("=")
@@ -156,6 +156,15 @@ def _require_options(verb: click.Command, words: Sequence[str]) -> None:
         if equals and name in options:
             correct = f"--{name}" if options[name].is_flag else f"--{name} {shlex.quote(value)}"
             raise click.UsageError(f"{verb.name} has options: write {correct} instead of {word}")
+    if any(isinstance(parameter, click.Argument) for parameter in verb.params):
+        return
+    context = click.Context(verb, ctx, verb.name)
+    alone: list[str] = []
+    with suppress(click.UsageError):  # said when the verb is parsed
+        alone = verb.make_parser(context).parse_args([*words])[1]
+    if alone:
+        correct = f": write --turns {shlex.quote(alone[0])}" if "turns" in options else f", and {alone[0]} is none"
+        raise click.UsageError(f"{verb.name} takes only options{correct}", context)
 
 
 def _setting(name: str) -> str:
@@ -194,16 +203,28 @@ def main(words: Sequence[str] | None = None) -> int:
         return code
     except click.ClickException as error:
         hint = f"({error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
-        message = re.sub(
-            r"is not a valid (float|integer)( range)?\b", lambda kind: NUMBERS[kind[1]], error.format_message()
-        )
-        return _report_error(" ".join([*message.split(), hint]).rstrip(), error.exit_code)
+        return _report_error(" ".join([*_words_of(error).split(), hint]).rstrip(), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _report_error(interruption_message(words), 130)
     except Exception as error:
         if "--debug" in words:
             raise
         return _report_error(_describe_error(error), 1)
+
+
+def _words_of(error: click.ClickException) -> str:
+    """An error of click in our words."""
+    if isinstance(error, click.NoSuchOption):
+        near = f": did you mean {error.possibilities[0]}?" if error.possibilities else ""
+        return f"there is no option {error.option_name}{near}"
+    if isinstance(error, click.MissingParameter) and error.param and error.ctx:
+        parameter = error.param
+        if isinstance(parameter, click.Option):
+            return (
+                f"{error.ctx.info_name} needs {parameter.opts[0]} {parameter.make_metavar(error.ctx)}: {parameter.help}"
+            )
+        return f"{error.ctx.info_name} needs {parameter.make_metavar(error.ctx)}"
+    return re.sub(r"is not a valid (float|integer)( range)?\b", lambda kind: NUMBERS[kind[1]], error.format_message())
 
 
 def _describe_error(error: Exception) -> str:
@@ -222,6 +243,6 @@ def _describe_error(error: Exception) -> str:
 
 
 def _report_error(message: str, code: int) -> int:
-    """Prints an error; its exit code."""
+    """Prints an error, and returns its exit code."""
     click.echo(f"agon: {visible(message)}", err=True)
     return code

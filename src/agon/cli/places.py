@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agon.plan import Match
 
 Settings = Mapping[str, Any]
-"""conf/config.yaml as composed."""
+"""The composed settings of a command (agon.conf.check_settings)."""
 OF_ONE_RUN = (
     *("budget", "batch", "readable", "served", "other_hosts", "concurrency"),
     *("fresh", "partial", "out"),
@@ -30,7 +30,7 @@ ELSEWHERE = "choose another folder with --out, or add --force to replace its fil
 
 
 def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
-    """The experiment's name, its matches, their models, and the recording of these."""
+    """The experiment's name, its matches, their models by name, and the recording of their answers. Raises AgonError."""
     from agon.conf import recorded_games, renaming_notes
     from agon.models.recording import Recording
     from agon.plan import agents_of, models_of, plan
@@ -97,16 +97,16 @@ def transcript_of(experiment: str) -> str:
     from agon.conf import names, recorded_games, suggest
 
     path = f"transcripts/{experiment}.parquet"
-    known = {*names("experiment"), *recorded_games()}
-    if experiment not in known and not (ROOT / path).exists():
+    experiments = {*names("experiment"), *recorded_games()}
+    if experiment not in experiments and not (ROOT / path).exists():
         raise AgonError(
-            f"there is no experiment {experiment!r}: {suggest(experiment, sorted(known), 'agon list experiments')}"
+            f"there is no experiment {experiment!r}: {suggest(experiment, sorted(experiments), 'agon list experiments')}"
         )
     return path
 
 
 def lock_of(name: str) -> Path:
-    """The lock of what only one command at a time may do."""
+    """The lock file of a task that only one command at a time may do. Makes its folder."""
     path = ROOT / ".agon/locks" / f"{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
@@ -136,7 +136,7 @@ def turns_file(settings: Settings, name: str) -> Path:
         return note_outside(out)
     if not is_turns(out):
         raise AgonError(
-            f"out={settings['out']} exists and is not a turns table: choose another file, or move this one away"
+            f"{display_path(out)} exists and is not a turns table: choose another file with out=, or move this one away"
         )
     if others := sorted(experiments(out) - {name}):
         raise AgonError(f"{display_path(out)} holds turns of {', '.join(others)}, not of {name}: {OTHER}")

@@ -1,4 +1,4 @@
-"""The bill of a plan."""
+"""The verb plan: an estimate of the bill."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING
 import click
 
 from agon.cli.places import Settings, experiment_of, same_words, say_cautions
-from agon.cli.words import bill_of, clock, number_of
-from agon.errors import count
+from agon.cli.words import bill_of, clock, number_of, range_of
+from agon.errors import count, visible
 from agon.paths import ROOT, display_path
 
 if TYPE_CHECKING:
     from agon.plan import Match
     from agon.record.load import Load
+
+
+MEETINGS = 8
+"""The most groups of players that `plan` lists."""
 
 
 def explain_budget(
@@ -41,7 +45,7 @@ def explain_budget(
         if most is None or not amounts:
             continue
         if math.isnan(sum(amounts)):
-            yield f"budget.{name}={most:g}: what it covers is not known, because a price is not"
+            yield f"budget.{name}={most:g}: how many matches it covers is not known, because a price is not known"
             continue
         covered = bisect_right(list(accumulate(amounts)), most)
         yield (
@@ -72,6 +76,11 @@ def plan(settings: Settings) -> None:
     decisions = f"{sum(moves):,} decisions, " if all(moves) else ""
     agents = {seat.agent for match in matches for seat in match.seats}
     click.echo(f"{count(len(matches), 'match')}, {decisions}{count(len(agents), 'agent')}")
+    meetings = Counter(" against ".join(map(str, match.seats)) for match in matches)
+    for players, total in [*meetings.items()][:MEETINGS]:
+        click.echo(visible(f"{count(total, 'match'):>13}: {players}"))
+    if len(meetings) > MEETINGS:
+        click.echo(f"{'':15}and {count(len(meetings) - MEETINGS, 'more group')} of players")
     say_cautions(settings)
     if not models:
         click.echo("all scripts: no calls, no cost")
@@ -98,20 +107,24 @@ def plan(settings: Settings) -> None:
             click.echo(f"{line:{width}} {number:>9} {calls:>9} {tokens_in:>14} {tokens_out:>14} {price:>12} {time:>9}")
         day, file = models[estimate.model].priced, f"conf/model/{estimate.model}.yaml"
         if estimate.usd is None:
-            priced = f"; no price in {file}: write it there, or limit `record` by budget.tokens"
+            price_note = f"; no price in {file}: write it there, or limit `record` by budget.tokens"
         else:
-            priced = f"; price as of {day} in {file}" if day else ""
+            price_note = f"; price as of {day} in {file}" if day else ""
         bounds = (
-            f"; {estimate.calls.low:,.0f} calls at least, {number_of(estimate.calls.high)} at most"
-            if is_measured
-            else ""
+            f"; {range_of(estimate.calls.low, estimate.calls.high)} calls by rules and agents" if is_measured else ""
         )
-        click.echo(f"  {estimate.basis}{bounds}{priced}")
+        click.echo(f"  {estimate.basis}{bounds}{price_note}")
     click.echo(bill_of(rows))
     for game, steps in _games_without_limit(matches).items() if any(row.questions for row in rows) else ():
         click.echo(
             f"note: {game} does not say how often it asks a seat, so `at most` assumes matches of {steps:,} steps; "
             "add `times_asked` to its class (docs/how-to/add-a-game.md)"
+        )
+    endless = [row.model for row in rows if math.isinf(row.load.tokens_out.high)]
+    for name in [name for name in endless if not models[name].parameters.get("max_tokens")]:
+        click.echo(
+            f"note: conf/model/{name}.yaml sets no max_tokens, so answers have no limit: write parameters: {{max_tokens: N}} into it, "
+            "or name a file of conf/sampling that has one"
         )
     for line in explain_budget(settings["budget"], by_match):
         click.echo(line)

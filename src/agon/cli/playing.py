@@ -1,4 +1,4 @@
-"""The verbs play, which makes turns, and export, which writes them for other tools."""
+"""The verb play, which makes turns."""
 
 from __future__ import annotations
 
@@ -12,23 +12,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agon.cli import options
 from agon.cli.places import (
     OTHER,
     Settings,
     experiment_of,
     lock_of,
-    own_folder,
     require_own_file,
     same_words,
     say_differences,
-    transcript_of,
     turns_file,
 )
 from agon.cli.words import bar_of, bill_of
 from agon.errors import AgonError, count, visible
 from agon.games.base import families
-from agon.paths import CODE, ROOT, display_path, in_project
+from agon.paths import CODE, ROOT, display_path
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -65,7 +62,7 @@ def play(settings: Settings) -> None:
         model_name: Replayed(model_name, model.identity, recording, model.room) for model_name, model in models.items()
     }
     journal = ROOT / ".agon/played" / name / _hash_of_code(matches, recording.path if models else None)
-    with FileLock(lock_of(f"play-{name}"), timeout=-1):  # without a limit: however another one ends, it lets go
+    with FileLock(lock_of(f"play-{name}"), timeout=-1):  # no limit: another command frees the lock however it ends
         if settings["fresh"]:
             shutil.rmtree(journal.parent, ignore_errors=True)
         with bar_of(len(matches)) as bar:
@@ -130,7 +127,7 @@ def _print_incomplete(incomplete: Sequence[Match], matches: Sequence[Match]) -> 
     """Prints the incomplete matches, by game and players, up to MISSING lines."""
 
     def kind(match: Match) -> str:
-        players = " against ".join(f"{seat.agent}@{seat.model}" if seat.model else seat.agent for seat in match.seats)
+        players = " against ".join(map(str, match.seats))
         return f"{match.game.name} {match.game.variant}: {players}"
 
     totals, lines = Counter(map(kind, matches)), Counter(map(kind, incomplete))
@@ -158,19 +155,3 @@ def _hash_of_code(matches: Sequence[Match], recording: Path | None) -> str:
     if recording is not None and recording.is_file():
         sources.add(recording)
     return blake2b(b"".join(path.read_bytes() for path in sorted(sources) if path.is_file()), digest_size=6).hexdigest()
-
-
-@click.command()
-@options.experiment(required=True)
-@options.out(help="A folder; else exports/NAME.")
-@options.force
-def export(experiment: str, out: str | None, force: bool) -> None:
-    """Writes a transcript for other tools."""
-    from agon.bridges import jsonl
-    from agon.turns import read
-
-    turns = read(transcript_of(experiment))
-    name = out or f"exports/{experiment}"
-    folder = in_project(name)
-    own_folder(name, {path.name for path in folder.glob("*.jsonl")}, force)
-    click.echo(f"{display_path(folder)}: {count(jsonl(turns, folder, force), 'match')}")

@@ -1,4 +1,4 @@
-"""Asking models, and what is said meanwhile."""
+"""The verb record, and the lines that it prints while it asks models."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from agon.errors import AgonError, count, visible
 from agon.paths import ROOT, display_path
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget, Costs
     from agon.models.recording import Recording
@@ -34,7 +36,7 @@ def record(settings: Settings) -> int:
 
     experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits. If
     it stops, the same command continues. batch=true asks in batches, which costs less. It stops if none of a model's
-    first 30 answers can be read. readable=0.5 stops it if fewer than half can be read, and served=stop if another model
+    first 30 new answers can be read. readable=0.5 stops it if fewer than half can be read, and served=stop if another model
     answers than before.
     """
     import asyncio
@@ -103,7 +105,7 @@ def record(settings: Settings) -> int:
     last = f", the last: {visible(ledger.answers.last)}" if ledger.answers.last else ""
     click.echo(f"answers: {ledger.answers.share or 'none'}{last}")
     if unreadable := next((halt for halt in halted if isinstance(halt, Unreadable)), None):
-        click.echo(f"stopped: {unreadable}")
+        click.echo(f"stopped: {unreadable}\n{_how_to_begin_again(recording.path, journal.path)}")
         return 3
     if halted:
         reason = Counter(str(halt) for halt in halted).most_common(1)[0][0]
@@ -126,6 +128,15 @@ def record(settings: Settings) -> int:
     return 0
 
 
+def _how_to_begin_again(*files: Path) -> str:
+    """What the same command does with recorded answers, and the command that deletes them."""
+    paths = shlex.join(display_path(file) for file in files if file.exists())
+    return (
+        "the recorded answers stay, and the same command asks only what is missing. To begin again after a repair, "
+        f"delete them first (rm {paths}): then everything is asked, and paid for, once more"
+    )
+
+
 def _next_words(experiment: Mapping[str, Any]) -> str:
     """The command that goes on from a whole recording: a paper's pages for its own experiment, or a table of turns.
 
@@ -144,21 +155,25 @@ def _next_words(experiment: Mapping[str, Any]) -> str:
 
 def describe_spending(recording: Recording, budget: Budget, said: str = "") -> str:
     """The size of the recording, and the spending of this command. `said`: the last failure that was already printed."""
+    from agon.models.limits import UNCOUNTED
+
     spent, unknown = budget.costs, budget.unreported
     cached = (
         f", {spent.tokens_cached / spent.tokens_in:.0%} of them from the provider's cache" if spent.tokens_in else ""
     )
     unpriced = f" and {count(spent.unpriced, 'answer')} of unknown price" if spent.unpriced else ""
     if spent.without_usage and not unknown.tokens:
-        unpriced += f", without the cost of {count(spent.without_usage, 'answer')} that came without a count of tokens"
+        unpriced += f", without the cost of {count(spent.without_usage, 'answer')} {UNCOUNTED}"
     charged = f" ({spent.charges:,.4f} as charged by the provider, the rest reckoned)" if spent.charges else ""
     errors = ", ".join(f"{number:,} x {kind}" for kind, number in spent.errors.most_common()) or "none"
     errors += f", the last: {spent.last}" if spent.last not in ("", said) else ""
-    unreported = f", and at most {unknown.tokens:,} tokens and {unknown.usd:,.4f} USD more for calls that came without a count of tokens"
+    parts = [f"{unknown.tokens:,} tokens"] * bool(unknown.usd or budget.most["tokens"])
+    parts += [f"{unknown.usd:,.4f} USD"] * bool(unknown.usd)
+    unreported = f", and at most {' and '.join(parts)} more for calls {UNCOUNTED}" if unknown.tokens and parts else ""
     return (
         f"{display_path(recording.path)}: {count(len(recording), 'exchange')}; "
         f"{count(spent.calls, 'call')}, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
-        f"{spent.usd:,.4f} USD{charged}{unpriced}{unreported if unknown.tokens else ''}; errors: {errors}"
+        f"{spent.usd:,.4f} USD{charged}{unpriced}{unreported}; errors: {errors}"
     )
 
 

@@ -33,7 +33,7 @@ def verify() -> None:
 
 
 def verify_data(root: Path) -> int:
-    """Checks every file of data/ against data.dvc; how many. Raises AgonError for the first difference, and for a damaged copy.
+    """Checks every file of data/ against data.dvc, and returns their number. Raises AgonError for the first difference or damaged copy.
 
     Every file is read: DVC itself trusts size and time of a file, and the list of a folder's files.
     """

@@ -4,7 +4,7 @@ from agon.cli.job import Job
 from agon.cli.listing import list_
 from agon.cli.notebooks import new, notebook
 from agon.cli.planning import plan
-from agon.cli.playing import export, play
+from agon.cli.playing import play
 from agon.cli.recording import record
 from agon.cli.upkeep import verify
 
@@ -14,7 +14,6 @@ VERBS = [
     Job(record),
     Job(play),
     notebook,
-    export,
     list_,
     verify,
 ]

@@ -1,4 +1,4 @@
-"""Numbers and tables in the output of commands."""
+"""Numbers in the output of commands."""
 
 from __future__ import annotations
 
@@ -8,35 +8,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from agon.errors import count, visible
+from agon.errors import count
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from agon.record.estimate import Estimate
-
-
-def say_columns(head: list[list[str]], table: DataFrame) -> None:
-    """Prints a table in columns, numbers to three digits."""
-    lines = [
-        [
-            value
-            if isinstance(value, str)
-            else "-"
-            if value != value
-            else f"{value:,.3g}"
-            if value % 1
-            else f"{value:,.0f}"
-            for value in row
-        ]
-        for row in table.itertuples(index=False)
-    ]
-    rows = [*head, *lines]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        click.echo(visible("  ".join(map(str.ljust, row, widths)).rstrip()))
 
 
 def bill_of(rows: Sequence[Estimate]) -> str:
@@ -48,20 +23,25 @@ def bill_of(rows: Sequence[Estimate]) -> str:
     )
     return (
         f"about {count(round(calls), 'call')}, {usd:,.2f} USD"
-        + f" ({low:,.0f} to {number_of(high)} calls, {least:,.2f} to {number_of(most, ',.2f')} USD)"
+        + f" ({range_of(low, high)} calls, {range_of(least, most, ',.2f')} USD)"
         + (f"; without the cost of {', '.join(unpriced)}: conf/model does not say its price" if unpriced else "")
     )
 
 
 def number_of(value: float, form: str = ",.0f") -> str:
     """Formats a number that may be infinite."""
-    return format(value, form) if math.isfinite(value) else "no bound"
+    return format(value, form) if math.isfinite(value) else "no limit"
+
+
+def range_of(low: float, high: float, form: str = ",.0f") -> str:
+    """Formats a range whose end may be infinite."""
+    return f"{low:{form}} to {high:{form}}" if math.isfinite(high) else f"{low:{form}} or more"
 
 
 def clock(seconds: float) -> str:
     """A time in seconds, minutes, hours or days."""
     if not math.isfinite(seconds):
-        return "no bound"
+        return "no limit"
     if seconds < 60:
         return f"{seconds:.0f} s"
     if seconds < 3 * 86_400:

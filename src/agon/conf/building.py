@@ -90,7 +90,10 @@ def _require_named(game: Game[Any]) -> None:
 
 
 def games(names_wanted: Sequence[str] | None = None) -> list[Game[Any]]:
-    """The games of conf/game with these names, one for each of their settings; without names, all that have no settings."""
+    """The games of conf/game with these names. A file with `settings` gives a game for each of them.
+
+    Without names: the games of all files that have no `settings`. Raises AgonError.
+    """
     if names_wanted is None:
         compose_together({"game": names("game")})
         names_wanted = [name for name in names("game") if "settings" not in file_of("game", name, CONF)]

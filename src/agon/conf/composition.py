@@ -138,10 +138,10 @@ def _sets_hydra(text: str) -> bool:
 
 @contextmanager
 def hydra_session() -> Iterator[None]:
-    """In this context Hydra is in use by nobody else, and ${oc.env:...} does not exist, also in lists of defaults.
+    """In this context Hydra has no other state, and ${oc.env:...} does not exist, not even in lists of defaults.
 
-    After it, a program that Hydra runs has its state again, and a resolver of its own. No public function of OmegaConf would put
-    back a resolver, so the name is private (tests/test_environment.py notices if it goes).
+    Afterwards a program that Hydra runs has its state and its resolver again. No public function of OmegaConf could put a resolver
+    back. So the code uses a private name (tests/test_environment.py fails if it goes).
     """
     from hydra.core.global_hydra import GlobalHydra
     from hydra.core.hydra_config import HydraConfig
@@ -245,8 +245,8 @@ def explain_error(error: Exception, conf: Path = CONF) -> AgonError:
     if isinstance(error, OverrideParseException):
         name, _, value = error.override.partition("=")
         if not value:
-            known = error.override in names("experiment", conf)
-            hint = f"did you mean experiment={error.override}?" if known else "write setting=value"
+            is_experiment = error.override in names("experiment", conf)
+            hint = f"did you mean experiment={error.override}?" if is_experiment else "write setting=value"
             return AgonError(f"{error.override!r:.200} sets nothing: {hint}")
         return AgonError(
             f"{error.override!r:.200} cannot be read: if its value is one text, write {_quoted(name, value):.200}"

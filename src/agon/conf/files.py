@@ -33,10 +33,10 @@ def reader_settings(conf: Path = CONF) -> dict[str, list[str]]:
     path = conf / "config.yaml"
     settings = document(path) if path.is_file() else {}
     for name in OF_READER:
-        value = settings.get(name) or []
+        value = settings.get(name, [])
         if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
             raise AgonError(f"{name} in conf/config.yaml is {value!r}; it must be a list of names")
-    return {name: settings.get(name) or [] for name in OF_READER}
+    return {name: settings.get(name, []) for name in OF_READER}
 
 
 @functools.cache
@@ -65,9 +65,14 @@ def find_families(conf: Path = CONF) -> list[Path]:
 
 
 def recorded_games(conf: Path = CONF) -> list[str]:
-    """The names of recorded games under `recorded` in conf/agon.yaml and conf/config.yaml."""
-    paths = [SHIPPED / "conf/agon.yaml", conf / "config.yaml"]
-    return [name for path in paths if path.is_file() for name in document(path).get("recorded", ())]
+    """The names of recorded games under `recorded` in conf/agon.yaml and conf/config.yaml. Raises AgonError."""
+    sources = list[str]()
+    for path in (SHIPPED / "conf/agon.yaml", conf / "config.yaml"):
+        recorded = document(path).get("recorded", {}) if path.is_file() else {}
+        if not isinstance(recorded, dict):
+            raise AgonError(f"recorded in {display_path(path)} is {recorded!r}; it must be names with lists of games")
+        sources += recorded
+    return sources
 
 
 def _resolved(folder: str) -> Path:
@@ -146,8 +151,10 @@ def renaming_notes(group: str, asked: Collection[str], conf: Path = CONF) -> lis
 
 
 def describe_file(group: str, name: str, conf: Path = CONF) -> str:
-    """A sentence on conf/`group`/`name`.yaml: the first of the comment at its head, else of its class or function. If there is
-    none, it says where one would be written."""
+    """A sentence on conf/`group`/`name`.yaml: the first of the comment at its head, else of the docstring of its `_target_`.
+
+    If neither has one, the sentence says where to write it. Raises AgonError for a file that cannot be read.
+    """
     lines = read_text_file(_path(group, name, conf)).splitlines()
     sentence = " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
     if not sentence:
@@ -183,7 +190,11 @@ def suggest(name: str, names: Sequence[str], more: str = "") -> str:
 def suggest_file(group: str, name: str, conf: Path = CONF) -> str:
     """The same for the files in conf/`group`."""
     if group == "experiment" and name in recorded_games(conf):
+        return "these are recorded games, for compare, rate and notebooks; there is nothing to ask or play"
+    files = sorted(ROOT.glob("studies/*/conf/experiment/*.yaml")) if group == "experiment" else []
+    studies = {file.stem: file.parents[2] for file in files}
+    if (near := difflib.get_close_matches(name, [*names(group, conf), *studies], 1)) and near[0] in studies:
         return (
-            "it is of recorded games, which compare, rate, export and notebooks take; there is nothing to ask or play"
+            f"the study {display_path(studies[near[0]])} has {near[0]}: type cd {display_path(studies[near[0]])} first"
         )
     return suggest(name, names(group, conf), f"agon list {group}s" if f"{group}s" in LISTED else "")

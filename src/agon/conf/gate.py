@@ -36,7 +36,10 @@ FAULTS = (
     AttributeError,
     RecursionError,
 )
-"""Errors of reading YAML. The last four come from a value that does not fit its tag (!!)."""
+"""Errors of reading YAML.
+
+From ValueError to AttributeError, they come from a value that does not fit its tag (!!). RecursionError comes from deep nesting.
+"""
 
 
 VALUES = 100_000
@@ -48,11 +51,11 @@ def require_small(text: str) -> None:
     if "*" not in text:
         return
     sizes, open_values = dict[str | None, float](), list[tuple[str | None, float]]([(None, 0)])
-    with suppress(YAMLError):  # said by whoever reads the text
+    with suppress(YAMLError):  # the code that reads the text raises it
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             if isinstance(event, yaml.CollectionStartEvent):
                 open_values.append((event.anchor, 1))
-                sizes[event.anchor] = inf  # until it ends: whoever repeats it inside itself has no end
+                sizes[event.anchor] = inf  # until it ends, because a value that repeats itself inside itself has no end
                 continue
             if isinstance(event, yaml.CollectionEndEvent):
                 name, size = open_values.pop()
@@ -99,7 +102,9 @@ def _require_plain(value: Any) -> None:
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise AgonError(f"the name {key!r} is no text: put it in quotes; a number has a point, not a comma")
+                raise AgonError(
+                    f"the name {key!r} is no text: put it in quotes; a decimal number has a point, not a comma"
+                )
             _require_plain(item)
     elif isinstance(value, list):
         for item in value:
@@ -115,11 +120,11 @@ def _require_plain(value: Any) -> None:
 def allowed_target(settings: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
     """The `_target_` of settings, and its arguments.
 
-    Only games and models may be called. Only functions and classes of agents may be partial (`_partial_: true`).
+    Only games and models may be called. With `_partial_: true` the target is a function, or a class with `act`, and is not called.
     Raises AgonError for any other `_target_`, and for arguments that it does not have or whose types do not fit.
     """
     name, partial = settings["_target_"], settings.get("_partial_", False)
-    makers()  # whose classes and functions settings may name
+    makers()  # settings may name classes and functions of their packages
     target = locate(name)
     if unknown := [key for key in settings if key.startswith("_") and key not in DIRECTIVES]:
         raise AgonError(f"there is no setting {unknown[0]!r}")

@@ -104,15 +104,15 @@ def save(fig: Figure, path: Path) -> Image:
     if (engine := fig.get_layout_engine()) is not None:
         engine.execute(fig)
         fig.set_layout_engine("none")
+    title = " ".join((fig.get_suptitle() or fig.axes[0].get_title(loc="left")).split())
     # each canvas draws once; Figure.savefig would draw everything once more for each file
     vectors: Any = FigureCanvasSVG(fig)
-    vectors.print_svg(f"{path}.svg", metadata={"Date": None})
+    vectors.print_svg(f"{path}.svg", metadata={"Date": None, "Title": title})
     _normalize_svg(Path(f"{path}.svg"))
     fig.set_dpi(STYLE["figure.dpi"])  # which the line above set to 72
     pixels: Any = FigureCanvasAgg(fig)
     pixels.print_png(f"{path}.png", metadata={"Software": None})
-    title = fig.get_suptitle() or fig.axes[0].get_title(loc="left")
-    return Image(f"{path}.png", alt=" ".join(title.split()))  # type: ignore[no-untyped-call]
+    return Image(f"{path}.png", alt=title)  # type: ignore[no-untyped-call]
 
 
 def _normalize_svg(file: Path) -> None:

@@ -116,9 +116,10 @@ def ballots(replay: Replay) -> pd.DataFrame:
     names = players(replay)
     return pd.DataFrame(
         [
-            {"round": view.round, "player": names[seat], "vote": step.actions[seat] or UNREADABLE}
+            {"round": view.round, "player": names[seat], "vote": UNREADABLE if vote is None else vote}
             for step in replay.steps
             for seat, view in step.views.items()
+            for vote in [step.actions[seat]]
             if view.phase == "vote"
         ],
         columns=["round", "player", "vote"],
@@ -131,8 +132,8 @@ def worth(replay: Replay) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {"turn": step.turn, "player": player, "value": total}
-            for step, paid in zip(replay.steps, totals, strict=True)
-            for player, total in zip(players(replay), paid, strict=True)
+            for step, totals_then in zip(replay.steps, totals, strict=True)
+            for player, total in zip(players(replay), totals_then, strict=True)
         ]
     )
 
@@ -216,9 +217,9 @@ def _parse_detail(detail: Any) -> dict[str, Any]:
 
 @styled
 def belief_figure(beliefs_of_seats: Sequence[Belief], names: Sequence[str], title: str) -> Figure:
-    """What each seat suspects, and what it thinks that each other one suspects: its first beliefs (hollow), and its last ones.
+    """The suspicions of each seat, and those that it ascribes to each other one: its first beliefs (hollow), and its last ones.
 
-    `names`: of the seats. The headline is `title` and how far the beliefs are from an even guess.
+    `names`: those of the seats. The headline is `title`, and the strongest last suspicion if one is far from an even guess.
     """
     first = {belief.seat: belief.matrix for belief in reversed(beliefs_of_seats)}
     last = {belief.seat: belief.matrix for belief in beliefs_of_seats}
@@ -246,11 +247,11 @@ def belief_figure(beliefs_of_seats: Sequence[Belief], names: Sequence[str], titl
     )
     every = np.concatenate([np.ravel(matrix) for matrix in last.values()])
     far, most = np.nanmax(abs(every - even)), np.nanmax(every)
-    found = (
+    finding = (
         f"no suspicion is more than {np.ceil(100 * far):.0f} percentage points from an even guess"
         if far < LITTLE
         else f"the strongest suspicion at the end is {100 * most:.0f} %"
     )
-    headline(fig, f"{title}: {found}")
+    headline(fig, f"{title}: {finding}")
     legend(fig, axes, 2)
     return fig

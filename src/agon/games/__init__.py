@@ -1,4 +1,4 @@
-"""Engines: frozen states and five verbs. They know no agent, model, prompt, file or plot. A folder for each family of games."""
+"""Games: a folder for each family. An engine has frozen states and five methods; it knows no agent, model, prompt, file or plot."""
 
 from agon.games.base import Choice, Dice, Game, IllegalAction, Observation
 

@@ -33,7 +33,7 @@ class Event(NamedTuple):
     seat: int | None
     """The seat that acted; None for a statement of the table."""
     value: Any
-    """The action or the statement; None for an unreadable action."""
+    """The action or the statement; None for an unreadable action, and where a statement names nobody."""
 
 
 PUBLIC = -1
@@ -108,9 +108,9 @@ class Times(NamedTuple):
 
     least: int = 0
     most: float = inf
-    """Infinite: not known."""
+    """Infinite where it is not known."""
     together: float = inf
-    """Most of an agent's calls that one conversation may have."""
+    """The most calls of a model that one conversation of an agent may have."""
 
 
 class NormalForm(Protocol):
@@ -146,8 +146,8 @@ class NormalForm(Protocol):
 class Game(ABC, Generic[S]):
     """A frozen description of a game; states are values, and nothing is kept between calls.
 
-    `S` is the game's state type. Actions are JSON values; None is a forfeit (no readable action). A game has five verbs of
-    its own: `start`, `to_move`, `legal_actions`, `observe` and `step`. Everything else has a default here.
+    `S` is the game's state type. Actions are JSON values; None is a forfeit (no readable action). Each game defines
+    five methods: `start`, `to_move`, `legal_actions`, `observe` and `step`. Everything else has a default here.
     Spaces read and write actions (`Space.read`, `Space.format`).
     """
 
@@ -161,9 +161,9 @@ class Game(ABC, Generic[S]):
     """Version of the rules. It is raised when the same actions have other results than before."""
 
     def __init_subclass__(cls, **more: object) -> None:
-        """A dataclass may replace a property of this class by a field (`players: tuple[str, ...]`), required without a default.
+        """Lets a dataclass replace a property of this class by a field (`players: tuple[str, ...]`).
 
-        Raises TypeError for a field with the name of a method.
+        The field is required if it has no default. Raises TypeError for a field with the name of a method.
         """
         super().__init_subclass__(**more)
         for name in inspect.get_annotations(cls):
@@ -190,7 +190,7 @@ class Game(ABC, Generic[S]):
 
     @cached_property
     def asides(self) -> str:
-        """The setting for questions that change nothing, such as interviews; empty where the game asks none."""
+        """The name of the setting that turns on questions that change nothing (interviews); empty where the game asks none."""
         return ""
 
     @cached_property

@@ -24,13 +24,13 @@ NUMERICAL = 1e-6
 class Equilibria:
     """The equilibria of one round.
 
-    Two players: the extreme equilibria, of which every equilibrium is a mixture in this sense: where all pairs of
-    some first mixes with some second mixes are listed, any mixture of the first against any mixture of the second
-    is an equilibrium too, and there are no others (Winkels 1979; Jansen 1981).
+    Two players: the extreme equilibria. Take a set of mixes of the first player and one of the second, all pairs of which
+    are listed. Then any mixture of the first set against any mixture of the second is an equilibrium too. There are no
+    other equilibria (Winkels 1979; Jansen 1981).
     """
 
     profiles: tuple[Profile, ...]
-    """Two players: those in which the first seat uses fewer options first. More players: pure ones first."""
+    """Sorted: for two players by the number of options that the first seat uses; for others the pure ones first."""
     exact: bool
     """False where mixed profiles are rounded numerical solutions and may be incomplete (three or more players)."""
 
@@ -38,7 +38,8 @@ class Equilibria:
 def equilibria(game: NormalForm) -> Equilibria:
     """All equilibria of one round of `game`. Payoffs are exact decimals (0.1 is a tenth).
 
-    Three or more players: every pure equilibrium, exactly, and the isolated mixed ones that pygambit's enumpoly finds.
+    One player: its best options. Three or more players: every pure equilibrium, exactly, and the isolated mixed ones that
+    pygambit's enumpoly finds.
     """
     if game.seats == 1:
         return Equilibria(tuple(_pure(game)), exact=True)
@@ -53,8 +54,8 @@ def equilibria(game: NormalForm) -> Equilibria:
 def symmetric_equilibrium(game: NormalForm) -> tuple[float, ...]:
     """The mix that is an equilibrium against itself, with the largest support; of equally large ones, the first.
 
-    "First" is by the options in the support, in the game's order; of infinitely many mixes on one support it is the
-    mean of their extreme points. Every symmetric game has one (Nash 1951). Raises ValueError for other games.
+    Supports are compared by the game's order of options. Of infinitely many mixes on one support it is the mean of their
+    extreme points. Every symmetric game has one (Nash 1951). Raises ValueError for other games.
     """
     options, size = game.action_sets[0], len(game.action_sets[0])
     if game.seats != 2:
@@ -85,17 +86,17 @@ def _option_values(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]
     used = [[place for place, share in enumerate(mix) if share] for mix in profile]
     for cell in product(*used[:seat], range(len(values)), *used[seat + 1 :]):
         share = prod(_exact(profile[other][place]) for other, place in enumerate(cell) if other != seat)
-        actions = [own[place] for own, place in zip(game.action_sets, cell, strict=True)]
+        actions = [options[place] for options, place in zip(game.action_sets, cell, strict=True)]
         values[cell[seat]] += share * _exact(game.payoffs(actions)[seat])
     return values
 
 
 def _pure(game: NormalForm) -> Iterator[Profile]:
-    """Every profile of one option each from which nobody gains by leaving."""
-    units = [[tuple(Fraction(i == j) for j in range(len(own))) for i in range(len(own))] for own in game.action_sets]
+    """Every profile of pure mixes in which no seat gains by changing alone."""
+    units = [[tuple(Fraction(i == j) for j in range(size)) for i in range(size)] for size in map(len, game.action_sets)]
     for profile in product(*units):
-        options = [own[mix.index(1)] for own, mix in zip(game.action_sets, profile, strict=True)]
-        if all(option in best_replies(game, seat, profile) for seat, option in enumerate(options)):
+        choices = [options[mix.index(1)] for options, mix in zip(game.action_sets, profile, strict=True)]
+        if all(choice in best_replies(game, seat, profile) for seat, choice in enumerate(choices)):
             yield profile
 
 

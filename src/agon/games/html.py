@@ -23,7 +23,7 @@ def escaped(value: Any) -> str:
 
 
 def plain(words: str) -> str:
-    """`words` with invisible characters, and those that change the direction of writing, as their code points."""
+    """`words`, in which code points stand for invisible characters and for those that change the direction of writing."""
     if words.isascii() and words.isprintable():
         return words
     return "".join(
@@ -77,7 +77,7 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], numb
 
 
 def items(lines: Iterable[str], tag: str = "ul") -> str:
-    """A list; all of it is HTML. Nothing for no lines."""
+    """A list; all of it is HTML. Empty without lines."""
     body = "".join(f"<li>{line}</li>" for line in lines)
     return f"<{tag}>{body}</{tag}>" if body else ""
 
@@ -175,7 +175,7 @@ def lines(
     along: str = "round",
     say: Say = ENGLISH,
 ) -> str:
-    """One line per player over rounds, its name and last number at its end; a mark at `now`. Nothing before two rounds.
+    """One line per player over rounds, its name and last number at its end; a mark at `now`. Empty for fewer than two rounds.
 
     `title` and `along` come in the language of `say`.
     """
@@ -229,7 +229,7 @@ def lines(
 
 
 def _apart(heights: Sequence[float], gap: float, top: float, bottom: float) -> list[tuple[int, float]]:
-    """(index, height) of each label from top to bottom, moved so that they are `gap` apart."""
+    """(index, height) of each label from top to bottom, moved so that they are at least `gap` apart."""
     positions: list[tuple[int, float]] = []
     for which in sorted(range(len(heights)), key=lambda place: heights[place]):
         positions.append((which, max(heights[which], positions[-1][1] + gap if positions else top)))
@@ -247,7 +247,10 @@ def bars(
     total: float,
     say: Say = ENGLISH,
 ) -> str:
-    """A bar for each row, cut into `parts` by their shares of `total`; the name and the number stand in or under a part."""
+    """A bar for each row, cut into `parts` by their shares of `total`. A row of None has no proposal.
+
+    A part has its name and number in it, or its number alone, as far as there is room; the description has all of them.
+    """
     scale = max([total, *(sum(shares) for _, shares in rows if shares)]) or 1
     body, y, descriptions = [], 4.0, []
     for name, shares in rows:
@@ -266,7 +269,7 @@ def bars(
 
 
 def _bar(shares: Sequence[float], parts: Sequence[str], scale: float, y: float, say: Say) -> str:
-    """One bar, 26 high."""
+    """One bar, 26 pixels high."""
     x, body = 1.0, []
     for place, (part, share) in enumerate(zip(parts, shares, strict=True)):
         wide = (WIDTH - 2) * max(share, 0) / scale

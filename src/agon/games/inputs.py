@@ -78,7 +78,7 @@ class ListField(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class RadioField(ListField):
-    """A list as round buttons side by side; None before somebody chooses."""
+    """A list as round buttons side by side."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +117,7 @@ Thing = str | Field | Button | Group
 
 
 class FieldSet(NamedTuple):
-    """The fields of an action, and a function that reads the entered one. `read` raises InvalidEntry where there is none."""
+    """The fields of an action, and `read`, which makes the action of the entries. It raises InvalidEntry where there is none."""
 
     things: tuple[Thing, ...]
     read: Callable[[], Any]
@@ -135,7 +135,7 @@ def options(values: Sequence[str]) -> dict[str, str]:
 
 
 def with_unchosen(choices: Mapping[str, Any], say: Say) -> dict[str, Any]:
-    """The choices after a first one of value UNCHOSEN, for a list in which nothing is chosen at first."""
+    """The choices, and before them one of value UNCHOSEN, for a list in which nothing is chosen at first."""
     return {say("(choose)"): UNCHOSEN, **choices}
 
 

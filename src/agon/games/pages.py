@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from agon.errors import AgonError
 from agon.games.base import PUBLIC, Event, Observation, family_module
@@ -29,7 +28,7 @@ Parts = dict[str, str]
 
 
 class Scene(NamedTuple):
-    """All that a board or a form may show."""
+    """All facts that a board or a form may show."""
 
     view: Observation
     totals: tuple[float, ...] | None = None
@@ -202,25 +201,6 @@ def describe_space(space: Mapping[str, Any]) -> str:
     return format_value(space)
 
 
-class Desk(Protocol):
-    """A family's own page outside matches, for people with a link each. Its methods may raise AgonError, which is shown."""
-
-    template: Path
-    """The page's Jinja template; it extends the hall's base.html."""
-
-    def owner(self, key: str) -> str:
-        """The owner of a link; empty where there is none."""
-
-    def progress(self) -> Sequence[tuple[str, str]]:
-        """(person, progress) of everybody with a link, for the experimenter."""
-
-    def context(self, who: str, query: Mapping[str, str]) -> Mapping[str, Any]:
-        """The template's variables. `query`: that of the address."""
-
-    def submit(self, who: str, form: Mapping[str, str]) -> Mapping[str, Any]:
-        """Handles a form. Returns {"to": the next address's query}, or the template's variables."""
-
-
 class FamilyPage:
     """The page of a family of games. This class itself shows any game."""
 
@@ -241,7 +221,7 @@ class FamilyPage:
             cls.confirmation = old  # type: ignore[method-assign]
 
     def board(self, scene: Scene) -> Parts:
-        """The board of a view. A part `own` has what the seat alone knows; the seat's form uses it."""
+        """The board of a view. A part `own` has the facts that the seat alone knows; the seat's form uses it."""
         view, say = scene.view, scene.say
         if view.rules is None:
             return {"known": f"<p>{say('There is nothing to watch.')}</p>"}
@@ -263,7 +243,7 @@ class FamilyPage:
     def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
         """Sentence of the prompt's rules -> its words for people, who have forms in the place of tools.
 
-        `aids`: what their pages show (None: all).
+        `aids`: the aids on their pages (None: all).
         """
         return {}
 
@@ -290,7 +270,7 @@ class FamilyPage:
         return space
 
     def part(self, view: Observation, name: str, say: Say) -> str:
-        """The label of a part of a form of several questions."""
+        """The label of one question of a form with several."""
         return label(name)
 
     def form(self, scene: Scene, entered: Entered) -> Sequence[Thing] | None:
@@ -304,10 +284,6 @@ class FamilyPage:
     def from_rows(self, turns: DataFrame, before: int | None) -> str:
         """The rows of a match as HTML, where it cannot be replayed: those before round `before`, or all."""
         return ""
-
-    def desks(self, folder: Path) -> Mapping[str, Desk]:
-        """Name -> page of the family outside matches. Pages keep their files in `folder`."""
-        return {}
 
 
 _ANY = FamilyPage()

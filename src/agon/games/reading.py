@@ -1,4 +1,4 @@
-"""From what a player wrote to an action: the protocol of the counterfactual paper's recorded games, for every action space.
+"""Reads an answer as an action, by the protocol of the counterfactual paper's recorded games, for every action space.
 
 An answer may hold anything, and exactly one move message: `[move] (optional explanation) action`.
 """
@@ -22,7 +22,7 @@ class Reading(NamedTuple):
     action: Any | None
     """The legal action, in the game's spelling; None where none could be read."""
     fault: str
-    """One sentence that says why there is no action; empty when there is one."""
+    """The reason why there is no action, in a few words; empty when there is one."""
     note: str = ""
     """The explanation that came with the action."""
 
@@ -37,7 +37,8 @@ class ReadableSpace(Protocol):
 def read(text: str, legal: ReadableSpace, last: bool = False) -> Reading:
     """The action in an answer; None, never a guess, where the answer strays from the protocol.
 
-    Thinking (`<think>...</think>`) is no part of the answer. `last`: the answer will not be sent back (see `read_label`).
+    Thinking (`<think>...</think>`) is no part of the answer. `last`: if it is unreadable, the player is not asked again
+    (see `read_label`).
     """
     return legal.read(strip_thinking(text) if "think>" in text else text, last)
 
@@ -48,7 +49,8 @@ def read_label(text: str, options: tuple[str, ...], last: bool = False) -> Readi
     As done: nothing but the one [move], in small letters, may be in square brackets anywhere; one space stands before the
     explanation and one before the action; the first ) ends the explanation. What surrounds the message does not matter.
     Not as done: the action must end where a word ends.
-    `last`: the answer will not be sent back. As done, its first complete message then counts, whatever other tags there are.
+    `last`: if it is unreadable, the player is not asked again. As done, its first complete message then counts, whatever
+    other tags there are.
     """
     labels = _labels(options)
     tags = labels.tags(text)
@@ -101,7 +103,7 @@ class _Labels(NamedTuple):
     fold: Callable[[str], str]
     """Normalises texts before they are compared; case matters only where labels differ in nothing else."""
     reach: int
-    """So many characters hold any label, whatever the encoding of its accents."""
+    """The number of characters that is enough for any label, however its accents are encoded."""
     bracketed: bool
     """Whether labels contain square brackets; then only [move] tags are counted."""
 
@@ -126,7 +128,7 @@ def _labels(options: tuple[str, ...]) -> _Labels:
     fold = folded if len({folded(label) for label in options}) == len(options) else str
     forms = [(" " + fold(label), label) for label in options if label]
     forms.sort(key=lambda pair: len(pair[0]), reverse=True)
-    reach = 4 * max([len(folded) for folded, _ in forms], default=0) + 4
+    reach = 4 * max([len(form) for form, _ in forms], default=0) + 4
     return _Labels(tuple(forms), fold, reach, any("[" in label or "]" in label for label in options))
 
 

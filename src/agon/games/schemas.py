@@ -36,7 +36,7 @@ class JsonSpace(Protocol):
     def __contains__(self, action: object) -> bool: ...
 
     def schema(self) -> Schema:
-        """What an action is as JSON."""
+        """The JSON schema of an action."""
 
     def decode(self, value: Any) -> Any | None:
         """The action of a value of the schema."""
@@ -88,7 +88,7 @@ def write_answer(value: Any, thought: str | None = None) -> str:
 def write_call(said: str, tool: str, arguments: Any) -> str:
     """A tool call as an answer that `read_call` reads. `said`: the model's text beside the call.
 
-    `arguments` is a JSON object or its text. Raises ValueError for anything else.
+    `arguments` is a JSON object or its text. Raises ValueError for anything else, and RecursionError for too deep nesting.
     """
     values = json.loads(arguments, object_pairs_hook=_unique_keys) if isinstance(arguments, str) else arguments
     if not isinstance(values, dict):

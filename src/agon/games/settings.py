@@ -91,7 +91,7 @@ def _read_setting(path: Path, schema: type[Setting] | None) -> dict[str, dict[st
 
 
 def _directives(value: Any) -> Iterator[str]:
-    """The keys in a value by which Hydra would build something."""
+    """The keys in a value with which Hydra would build an object."""
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
         yield from _directives(item)
     if isinstance(value, dict):

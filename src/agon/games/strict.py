@@ -244,8 +244,7 @@ def _final_channel(text: str) -> str:
 
 
 def one_object(text: str) -> tuple[str, str]:
-    """The JSON of an answer without thoughts and without one code fence around it, and the fault of its fences (empty:
-    nothing)."""
+    """The JSON of an answer, without its thoughts and the code fence around it, and the fault of its fences (empty: none)."""
     bare = strip_thoughts(text)
     if (fenced := _ONE_FENCE.fullmatch(bare)) and not _FENCE.search(fenced[2]):
         return fenced[2], ""

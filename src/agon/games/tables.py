@@ -24,7 +24,7 @@ SEATS = [
 
 
 def games_table(games: Iterable[Game[Any]], settings: Iterable[Mapping[str, Any]] = ()) -> pd.DataFrame:
-    """One row per game, with the columns of agon.turns.GAMES.
+    """One row per game, with the columns of agon.turns.GAMES. An object that is there twice has one row.
 
     `settings`: each game's conf, in the same order; without it a row cannot build its game again.
     """
@@ -133,7 +133,8 @@ def _action_sets(game: Any) -> tuple[tuple[str, ...], ...]:
 def equilibrium_table(games: pd.DataFrame) -> pd.DataFrame:
     """One row per equilibrium of one round, seat and action: game, variant, equilibrium (number), seat, action, weight.
 
-    Equilibria are computed exactly: all of them, or the extreme points where a game is degenerate.
+    They are exact for one or two players: all equilibria, or the extreme ones where there are infinitely many. For more players
+    the mixed ones are numerical, and some may be missing (agon.games.equilibria).
     """
     rows = [
         (game.game, game.variant, number, seat, action, float(weight))

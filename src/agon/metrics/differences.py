@@ -29,14 +29,15 @@ class Estimate(NamedTuple):
     low: float
     high: float
     how: str
+    """The kind of the interval, or why there is none."""
     spread: float
     """The standard deviation of matches within a cell, or of differences where they are paired."""
     reach: float
     """The difference's standard error where `spread` is 1."""
     df: float
-    """Of the spread."""
+    """The degrees of freedom of `spread`."""
     weights: Numbers
-    """Of the strata."""
+    """The weight of each stratum. They sum to 1."""
 
 
 def estimate(cells: Cells, level: float = 0.95, alike: bool = False) -> Estimate:
@@ -51,9 +52,9 @@ def estimate(cells: Cells, level: float = 0.95, alike: bool = False) -> Estimate
     - paired, where one condition has one match in every cell: Student's t of the strata's differences. They weigh the same, and
       count as a sample.
 
-    Simulated (600 draws or more of each design, 2 to 30 matches of a cell or pairs, normal, skewed and bounded metrics, equal and doubled
-    spreads), they cover 93 to 97 %, with two matches or pairs up to 98.5 %. One case falls short, with 88 to 94 %: a cell of one match
-    that spreads two to four times as much as the others, as its spread cannot be measured.
+    In simulations the intervals cover 93 to 97 %, and with two matches or pairs up to 98.5 %. The simulations have 600 draws or more of
+    each design, 2 to 30 matches of a cell or pairs, normal, skewed and bounded metrics, and equal and doubled spreads. One case falls
+    short, with 88 to 94 %: a cell of one match that spreads two to four times as much as the others. Its spread cannot be measured.
 
     The interval is absent without any spread (but for shares), and without a degree of freedom.
     """

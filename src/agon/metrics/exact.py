@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 FINEST = 2_000_000
-"""Largest number of steps in which `flips` counts."""
+"""The most steps into which `flips` divides the sum of all absolute values."""
 
 
 def flips(differences: NDArray[np.float64]) -> float:
-    """Two-sided p of the sum of `apart` (whole numbers) in the sign-flip permutation test, over all choices of signs.
+    """Two-sided p of the sum of `differences` (whole numbers) in the sign-flip permutation test, over all choices of signs.
 
-    Exact, up to sums of absolute values of FINEST in their greatest common divisor; larger ones are first rounded to a FINESTth.
+    It counts in steps of their greatest common divisor, and is exact if the sum of their absolute values has up to FINEST steps. If
+    it has more, the numbers are first rounded to steps of a FINESTth of this sum.
     """
     steps = np.abs(np.rint(differences)).astype(np.int64)
     steps = steps[steps > 0]

@@ -222,7 +222,7 @@ def ratio_interval(
 ) -> tuple[float, float]:
     """The interval of sum(hits) / sum(n) over clusters, an entry each; absent for one cluster.
 
-    `ends` with the jackknife's standard error, and as many units as clusters of one size would be (Kish). `limits`: of hits / n.
+    It is that of `ends`, with the jackknife's standard error and Kish's effective number of clusters. `limits`: those of hits / n.
     Raises AgonError for a cluster beyond them.
     """
     hits, n = hits[n > 0], n[n > 0]
@@ -243,15 +243,13 @@ def jackknife(
 
     `sums`: clusters x columns. `measure`: samples x columns -> samples (x measures). `strata`: the stratum of each cluster, if
     clusters were drawn in several; the degrees of freedom are then Satterthwaite's. A stratum of one cluster shows no spread. Both
-    are absent (nan) where `measure` is, with some cluster left out.
+    are absent (nan) if `measure` is absent for the sums without some cluster.
     """
     stratum_of = np.zeros(len(sums), dtype=int) if strata is None else np.unique(strata, return_inverse=True)[1]
     sizes = np.bincount(stratum_of)[stratum_of].astype(float)
     total = np.stack([sums[stratum_of == stratum].sum(axis=0) for stratum in range(stratum_of.max() + 1)])
     growth = np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1), 1.0)[:, None]
-    others_of_stratum = np.where(
-        sizes[:, None] > 1, total[stratum_of] - sums, total[stratum_of]
-    )  # its stratum without it
+    others_of_stratum = np.where(sizes[:, None] > 1, total[stratum_of] - sums, total[stratum_of])
     with np.errstate(divide="ignore", invalid="ignore"):
         estimates = measure(total.sum(axis=0) - total[stratum_of] + growth * others_of_stratum)
     variance, squares = 0.0, 0.0
@@ -285,8 +283,9 @@ def contrast_ratios(
 ) -> Contrast:
     """A ratio sum(`hits`) / sum(`n`) for each table, and the interval of their `contrast` (a function of an array ratios x samples).
 
-    The interval is Student's t with the jackknife's standard error. Whole matches are left out, with their rows in all tables; matches
-    that occur in the same tables form a stratum. It is absent for one match. `limits`: of the contrast, see `ends`.
+    The interval is Student's t with the jackknife's standard error. The jackknife leaves out whole matches, with their rows in all
+    tables. Matches that occur in the same tables form a stratum, if each stratum then has two or more; else all are one. The interval is
+    absent for one match. `limits`: those of the contrast, see `ends`.
     """
     sums = [part.groupby("match", observed=True)[["hits", "n"]].sum() for part in parts]
     clusters = sorted(set().union(*(table.index for table in sums)))

@@ -24,17 +24,17 @@ def within_cells(cells: NDArray[np.intp], block: int, *, whole: bool = False) ->
 
     From a cell with n units it draws n. The mean of n draws varies too little, by the factor (n - 1) / n. So in a share
     n / (2 (n - 1)) of the resamples the last unit is the same as the one before: then the mean has the right variance, and each
-    cell keeps its weight. If `whole`, this is left out, for units of `stretch_deviations`. A cell of one unit keeps it.
+    cell keeps its weight. If `whole`, this is left out, for units whose deviations are stretched already. A cell of one unit keeps it.
     `cells`: the code of each unit's cell. `block`: the seed; the same number gives the same resamples.
     """
     by_cell = np.argsort(cells, kind="stable")
     sizes = np.bincount(cells)
-    first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
     dice = np.random.default_rng([SEED, block])
     weights = np.zeros((BLOCK, len(cells)), dtype=np.int8)
     for n in np.unique(sizes):
         which = np.flatnonzero(sizes == n)
-        members = by_cell[first[which, None] + np.arange(n)]
+        members = by_cell[starts[which, None] + np.arange(n)]
         draws = dice.integers(0, n, size=(BLOCK, len(which), n))
         if n > 1 and not whole:
             twice = dice.random((BLOCK, len(which))) < n / (2 * (n - 1))

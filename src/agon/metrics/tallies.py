@@ -67,7 +67,7 @@ def tallies(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.DataFrame:
 def per_match(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.DataFrame:
     """One row per match: match, and a column for each metric that counts in it: its rate over the seats under test.
 
-    `seats`, and errors, as of `tallies`; but a run need not be complete.
+    `seats` and errors are those of `tallies`, but a run need not be complete.
     """
     return (
         _count_hits(_with_seats(turns, seats)).groupby(["match", "metric"]).hits.mean().unstack("metric").reset_index()
@@ -104,8 +104,8 @@ def _with_seats(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.DataFrame:
 
 
 def _decode(column: pd.Series) -> pd.Series:
-    decoded = {text: action_of(text) for text in column.dropna().unique()}
-    return pd.Series([decoded.get(text) for text in column], index=column.index, dtype=object)
+    action_of_text = {text: action_of(text) for text in column.dropna().unique()}
+    return pd.Series([action_of_text.get(text) for text in column], index=column.index, dtype=object)
 
 
 def _refuse_gaps(rows: pd.DataFrame, seats: pd.DataFrame) -> None:
@@ -261,8 +261,8 @@ def _voted_shares(game: Sequence[Any], player: str) -> tuple[Any, Any]:
         if row.round == last and row.phase == "propose":
             table[row.player] = row.value
             own_shares = row.value if row.player == player and row.readable else own_shares
-    chosen = next(row.value for row in game if row.round == last and row.phase == "vote")
-    return table[chosen], own_shares
+    winner = next(row.value for row in game if row.round == last and row.phase == "vote")
+    return table[winner], own_shares
 
 
 def _rational(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:

@@ -26,7 +26,7 @@ from agon.models.remote import (
 )
 
 CACHE = "cache_read_input_tokens", "cache_creation_input_tokens"
-"""Names of the usage of the prompt cache. Absent if there is no cache."""
+"""Fields of `usage` with the tokens that were read from the prompt cache, and written to it. Absent if there is no cache."""
 NAMES = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop": "stop_sequences"}
 """Parameters that are sent unchanged -> their names in this protocol."""
 
@@ -168,7 +168,7 @@ class Anthropic(Remote):
         return body | {"output_config": {**body.get("output_config", {}), "format": form}}
 
     def with_tools(self, body: dict[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """The body with the tools. For a model that thinks, the provider does not allow to require a call."""
+        """The body with the tools. It requires a call, unless the model thinks, because the provider then does not allow that."""
         schemas = [{"name": name, "input_schema": schema} for name, schema in tools.items()]
         kind = "auto" if body.get("thinking", {}).get("type") in ("adaptive", "enabled") else "any"
         return body | {"tools": schemas, "tool_choice": {"type": kind, "disable_parallel_tool_use": True}}

@@ -16,7 +16,7 @@ Role = Literal["system", "user", "assistant"]
 
 ReadingRule = Literal["strict", "as_done"]
 """Which answers are read as an action. strict: those of agon.games.strict. as_done: those that the papers' code reads
-(agon.games.reading), and that recordings from before the strict reading were made with."""
+(agon.games.reading). Recordings from before the strict reading were made with as_done."""
 
 Ended = Literal["stop", "length", "filter", "error", "unknown"]
 """Why an answer ended, in one word for all providers.
@@ -90,7 +90,7 @@ class Request:
     expected: int = 0
     """The expected tokens of the answer. Only estimates use it."""
     view: Any = None
-    """The seat's Observation. Only the stand-in uses it. It is not sent to providers and not recorded."""
+    """The seat's Observation. The stand-in plays by it, and a ledger counts its rounds. It is not sent to providers and not recorded."""
     schema: Mapping[str, Any] | None = None
     """The JSON schema of the answer, if the provider can enforce one. None: any text."""
     tools: Mapping[str, Mapping[str, Any]] | None = None
@@ -150,11 +150,11 @@ class Answer:
     ended: Ended = "unknown"
     """Why the answer ended, in agon's word. The ledger derives it from `stop`; an adapter may leave it unknown."""
     served: str = ""
-    """The model that the reply names. Empty: it names none. So are the next two."""
+    """The model that the reply names. Empty: it names none."""
     provider: str = ""
-    """The provider behind a router."""
+    """The provider behind a router. Empty: the reply names none."""
     fingerprint: str = ""
-    """The fingerprint of the system that answered."""
+    """The fingerprint of the system that answered. Empty: the reply names none."""
     reading_rule: ReadingRule | None = None
     """How the answer was read when it was recorded, and is read in each replay. None: as the agent's settings say."""
 

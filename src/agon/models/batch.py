@@ -30,7 +30,7 @@ MOST_RESULTS = 1_000_000_000
 ANY = 1_000_000
 """The most requests that wait at once."""
 DAY, LONG = 86_400.0, 600.0
-"""Seconds until providers have answered a batch or given it up, and seconds to submit one."""
+"""Seconds until providers have answered a batch or given it up, and the most seconds to submit one."""
 QUIET = 0.3
 """Waiting questions are submitted after this many seconds without a new one."""
 APPEARS = 60.0
@@ -191,7 +191,10 @@ class BatchModel(Model):
         return self.remote.sent(request)
 
     async def answer(self, request: Request) -> Answer:
-        """The answer, perhaps after a day. Raises CallFailed, and Halted if a batch is out of reach now."""
+        """The answer, perhaps after a day.
+
+        Raises CallFailed, Halted if a batch is out of reach now, and AgonError if the journal cannot be written.
+        """
         if request.options:
             raise CallFailed("settings", "probabilities are not asked for in batches: leave batch=true out", "stop")
         key = key_of(self._identity, request)

@@ -43,7 +43,7 @@ LENGTHS = "max_tokens", "max_completion_tokens", "max_output_tokens"
 KNOCKS = 3
 """If a server has never answered in this run, it is absent after this many refused connections."""
 LONGEST = 120
-"""The longest pause between tries, as a multiple of the first pause."""
+"""The longest pause between tries, as a multiple of the first pause, before chance makes it up to a half shorter or longer."""
 
 
 FIELDS = (
@@ -146,8 +146,7 @@ class Ledger:
             _check(name, model, budget)
 
     async def enter(self, name: str, key: str, size: int) -> Answer | None:
-        """The recorded answer. None: the call may be made now. Waits for the limits before. Raises Halted and
-        AgonError.
+        """The recorded answer. None: the call may be made now. Before that, it waits for the limits. Raises Halted and AgonError.
 
         size: the length of the prompt in bytes.
         """
@@ -155,7 +154,7 @@ class Ledger:
             return recorded
         if stop := self.answers.too_few or self.changed:
             raise stop
-        if key in self.in_flight:  # a worker that is gone made it
+        if key in self.in_flight:  # a call of a worker that is gone
             self._leave(name, key, reported=False)
         await self.limiters[name].enter(size / 4)
         try:
@@ -204,7 +203,7 @@ class Ledger:
                 self.budget.costs.last = line.void
             else:
                 self.budget.costs.add(self.models[name], answer)
-                self.budget.costs.without_usage += not reported
+                self.budget.costs.without_usage += not reported and self.models[name].cost(1, 0, 1) != 0
             if size:
                 self.per_byte = max(self.per_byte, line.tokens_in / size)
             self.longest[name] = max(line.tokens_out, self.longest.get(name, 0))
@@ -297,7 +296,7 @@ class Live:
         """The recorded answer, or a new one.
 
         Raises CallFailed for a conversation that is refused for good, AgonError if no call can succeed (as with a wrong
-        key), Unfinished if all tries failed, Absent if no server runs there, and BudgetReached.
+        key), Unfinished if all tries failed, Absent if no server runs there, BudgetReached, and what `Accounts.enter` raises.
         """
         key = key_of(self.identity, request)
         size = sum([len(message.text.encode()) for message in request.messages])
@@ -388,7 +387,7 @@ def _storable(answer: Answer, key: str, most: int | None = None) -> Answer:
 def _ended(answer: Answer, most: int | None) -> Ended:
     """Why an answer ended. Weighed answers are complete.
 
-    Answers of thinking alone, up to the limit, were cut off, whatever is said.
+    An answer without text that took all its tokens was cut off while it was thinking, also if the provider says that it stopped.
     """
     if answer.weights:
         return "stop"

@@ -111,6 +111,9 @@ DISCOUNT = 100
 hold."""
 
 
+UNCOUNTED = "without a credible count of tokens (it is absent, or too small for the text)"
+
+
 @dataclass
 class Costs:
     """The costs of the calls so far."""
@@ -127,7 +130,7 @@ class Costs:
     unpriced: int = 0
     """Number of answers without a known price. `usd` leaves them out."""
     without_usage: int = 0
-    """Number of answers that did not say credibly how many tokens they took."""
+    """Number of answers of models with a price that came without a credible count of tokens."""
     errors: Counter[str] = field(default_factory=Counter)
     """Number of failed tries by kind."""
     last: str = ""
@@ -220,9 +223,7 @@ class Budget:
             if most is not None and totals[name] > most:
                 unreported = getattr(self.unreported, name, 0)
                 return f"budget.{name}={most:g}" + (
-                    f", of which {unreported:g} at most went for calls that came without a count of tokens"
-                    if unreported
-                    else ""
+                    f", of which {unreported:g} at most went for calls {UNCOUNTED}" if unreported else ""
                 )
         return ""
 
@@ -264,12 +265,17 @@ READABLE_AGENTS = (
 
 @dataclass
 class AnswerTally:
-    """Counts the answers of a run, and those that no agent could read. Recorded answers count too."""
+    """Counts the answers of a run, and those that no agent could read.
+
+    Recorded answers count too, but only new ones are a reason to stop: the server may have been repaired since.
+    """
 
     minimum: float | None = None
-    """The share of answers that must be readable. None: one of the first `LEAST` of each model. 0: no limit."""
+    """The share of new answers that must be readable. None: one of the first `LEAST` of each model. 0: no limit."""
     answers: int = 0
     unreadable: int = 0
+    new_answers: int = 0
+    new_unreadable: int = 0
     questions: int = 0
     """Number of new questions. Further attempts at the same question do not count."""
     last: str = ""
@@ -279,7 +285,7 @@ class AnswerTally:
     ends: Counter[Ended] = field(default_factory=Counter)
     """Number of answers by why they ended."""
     silent: Counter[str] = field(default_factory=Counter)
-    """Model -> number of its answers, as long as none could be read; afterwards -1."""
+    """Model -> number of its new answers, as long as none could be read, new or recorded; afterwards -1."""
     rounds_by_match: dict[str, int] = field(default_factory=dict)
     """Match -> its highest round with a new answer."""
 
@@ -302,7 +308,7 @@ class AnswerTally:
     ) -> None:
         """Adds an answer of a model. `fault`: why it could not be read (empty: it could). `ended`: why it ended."""
         if self.silent[model] >= 0:
-            self.silent[model] = self.silent[model] + 1 if fault else -1
+            self.silent[model] = self.silent[model] + new if fault else -1
         self.answers += 1
         self.ends[ended] += 1
         beginning = f'"{" ".join(text[:MOST_LETTERS].split())}{"..." * (len(text) > MOST_LETTERS)}"'
@@ -311,6 +317,8 @@ class AnswerTally:
             self.unreadable += 1
             self.example = beginning
         if new:
+            self.new_answers += 1
+            self.new_unreadable += bool(fault)
             self.questions += sample.endswith(".0")
             match = sample.partition("/")[0]
             self.rounds_by_match[match] = max(round_, self.rounds_by_match.get(match, 0))
@@ -320,7 +328,8 @@ class AnswerTally:
         """What is wrong and what to do, if hardly any answer can be read. Empty otherwise."""
         if not self.answers or 1 - self.unreadable / self.answers >= FEW:
             return ""
-        return f"{self._summary}, and what cannot be read is asked again until the conversation is full. {self._advice}"
+        summary = self._summary(self.answers, self.unreadable)
+        return f"{summary}; asking again costs calls, and fills the conversation. {self._advice}"
 
     @property
     def _advice(self) -> str:
@@ -328,14 +337,13 @@ class AnswerTally:
             return f"{MORE_ROOM}; or: {READABLE_AGENTS}"
         return READABLE_AGENTS
 
-    @property
-    def _summary(self) -> str:
-        readable = "none" if self.unreadable == self.answers else f"{self.answers - self.unreadable:,}"
-        return f"{readable} of {self.answers:,} answers could be read as an action{self._cuts}"
+    def _summary(self, answers: int, unreadable: int) -> str:
+        readable = "none" if unreadable == answers else f"{answers - unreadable:,}"
+        return f"{readable} of {answers:,} answers could be read as an action{self._cuts}"
 
     @property
     def too_few(self) -> Unreadable | None:
-        """The reason to stop: nothing that a model wrote can be read, or the readable share is clearly below the minimum.
+        """The reason to stop: no new answer of a model can be read, or their readable share is clearly below the minimum.
 
         Wilson's interval says how clearly. With a minimum of 0 there is no such reason.
         """
@@ -344,16 +352,16 @@ class AnswerTally:
             and (silent := next((name for name, n in self.silent.items() if n >= LEAST), None)) is not None
         ):
             return Unreadable(
-                f"none of the first {self.silent[silent]:,} answers of {silent or 'the model'} could be read as an action{self._cuts}, "
+                f"none of the first {self.silent[silent]:,} new answers of {silent or 'the model'} could be read as an action{self._cuts}, "
                 f"the last that could not: {visible(self.example)}. {self._advice}; or go on all the same: readable=0"
             )
-        if not self.minimum or self.answers < LEAST:
+        if not self.minimum or self.new_answers < LEAST:
             return None
-        n, share = self.answers, 1 - self.unreadable / self.answers
+        n, share = self.new_answers, 1 - self.new_unreadable / self.new_answers
         middle, half = share + SURE**2 / (2 * n), SURE * sqrt(share * (1 - share) / n + SURE**2 / (4 * n * n))
         if (middle + half) / (1 + SURE**2 / n) >= self.minimum:
             return None
         last = visible(self.example)
         return Unreadable(
-            f"{self._summary} (readable={self.minimum:g}), the last that could not: {last}. {self._advice}"
+            f"{self._summary(n, self.new_unreadable)} (readable={self.minimum:g}), the last that could not: {last}. {self._advice}"
         )

@@ -120,7 +120,7 @@ class OpenAI(Remote):
     def with_schema(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
         """The body with the schema.
 
-        For llama.cpp's server without max_tokens, because the schema ends the answer there.
+        For llama.cpp's server it lifts the limit of max_tokens, because the schema ends the answer there.
         """
         form = {"name": "answer", "strict": True, "schema": schema}
         unlimited = {self.max_tokens_name: -1} if self.logprobs == "llama.cpp" else {}
@@ -129,7 +129,7 @@ class OpenAI(Remote):
     def with_tools(self, body: dict[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """The body with the tools.
 
-        For llama.cpp's server without max_tokens, because their grammar ends the answer there.
+        For llama.cpp's server it lifts the limit of max_tokens, because the tools' grammar ends the answer there.
         """
         functions = [
             {"type": "function", "function": {"name": name, "parameters": takes, "strict": True}}
@@ -153,7 +153,7 @@ class OpenAI(Remote):
         return str(batch.id)
 
     async def find_batch(self, name: str, keys: Collection[str], since: float, others: Collection[str]) -> str | None:
-        """The provider's id of the batch whose metadata contain our name.
+        """The provider's id of the batch whose metadata contain our name. None: there is no such batch.
 
         The provider's list begins with the newest.
         """
@@ -166,7 +166,7 @@ class OpenAI(Remote):
         return None
 
     async def results(self, batch: str) -> Results | None:
-        """The results of a batch, from its files of answers and errors."""
+        """The results of a batch, from its files of answers and errors. None: it is not finished. Raises CallFailed."""
         client = await self._connect()
         state = await client.batches.retrieve(batch)
         if state.status in UNDER_WAY:

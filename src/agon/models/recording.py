@@ -3,6 +3,7 @@
 An answer is used only when its line is durable, and is paid for once.
 """
 
+import fcntl
 import os
 from asyncio import Future, Task, create_task, get_running_loop, wrap_future
 from collections import Counter
@@ -218,17 +219,17 @@ class Recording:
 
         Empty: nothing, or no earlier answer says anything.
         """
-        known, changes = self.who.get(asked_model(line), {}), []
+        earlier, changes = self.who.get(asked_model(line), {}), []
         for field, words in WHO.items():
-            value, before = getattr(line, field), known.get(field)
+            value, before = getattr(line, field), earlier.get(field)
             if value and before and value not in before:
                 changes.append(f"{words} is now {value} (before: {', '.join([*before][-3:])})")
         return one_line("; ".join(changes))
 
     def hosts_of(self, identity: str) -> list[str]:
         """The hosts that gave the recorded answers of a model (`Model.identity`). Older recordings do not say them."""
-        asked = Exchange(exchange="", asked="", sample="", **msgspec.json.decode(identity))
-        return sorted(self.who.get(asked_model(asked), {}).get("host", ()))
+        line = Exchange(exchange="", asked="", sample="", **msgspec.json.decode(identity))
+        return sorted(self.who.get(asked_model(line), {}).get("host", ()))
 
     def hold(self, line: "Exchange | Line") -> None:
         """Adds an exchange to those in memory."""
@@ -299,7 +300,7 @@ class Writer:
         self._has_answer = False
         try:
             self._thread = ThreadPoolExecutor(1)
-            self._thread.submit(int).result(timeout=60)  # without a thread nothing is paid for
+            self._thread.submit(int).result(timeout=60)  # if no thread can start, nothing is asked and paid
             self._file = _open_file(recording.path)
             _lock_file(self._file, recording.path.parent.name)
             os.ftruncate(self._file, self._before)
@@ -340,7 +341,7 @@ class Writer:
                 for write in await wrap_future(self._thread.submit(self._write)):
                     if not write.future.done():
                         write.future.set_result(None)
-        except Exception as error:  # whatever it is: nobody may wait for ever
+        except Exception as error:  # any error at all, so that nobody waits for ever
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
@@ -416,11 +417,7 @@ def _reason(error: Exception) -> str:
 
 
 def _lock_file(file: int, name: str) -> None:
-    """Locks the open file too, if the system can, because somebody may delete the lock beside it. Raises AgonError."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return
+    """Locks the open file too, if its file system can, because somebody may delete the lock beside it. Raises AgonError."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -133,14 +133,14 @@ class Remote(Model):
         return self.key or ""
 
     def sent(self, request: Request) -> dict[str, Any]:
-        """The fields of the request's body without the conversation and what `parameters` says. Of schemas it has the hashes."""
+        """The fields of the request's body without the conversation and without the values of `parameters`. Schemas are hashes."""
         if request.options:
             return {}
         body = self.request_body(replace(request, messages=request.messages[-1:]))
-        known = {json.dumps(value) for value in self.parameters.values()}
+        parameters = {json.dumps(value) for value in self.parameters.values()}
         extra = self.parameters.get("extra") or {}
         fields = {name: value for name, value in body.items() if name not in CONVERSATION and name not in extra}
-        return {name: _with_hashes(value) for name, value in fields.items() if json.dumps(value) not in known}
+        return {name: _with_hashes(value) for name, value in fields.items() if json.dumps(value) not in parameters}
 
     @property
     def rewrites_body(self) -> bool:

@@ -1,4 +1,4 @@
-"""OpenAI's newer protocol, which it recommends for its newest models. An answer is a list of items."""
+"""OpenAI's protocol of responses, which it recommends for its newest models. An answer is a list of items."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -116,7 +116,7 @@ def _items(message: Message, call: dict[str, Any] | None, before: dict[str, Any]
 def _stop(content: Mapping[str, Any]) -> str:
     """The reason why a response ended.
 
-    If it or a message in it is incomplete, it was cut off, whatever reason it gives.
+    If it or a message in it is incomplete, and the reason says nothing of that, the reason is "incomplete".
     """
     reason = str(object_in(content, "incomplete_details").get("reason") or content["status"])
     states = [content["status"], *(item.get("status") for item in content["output"] if item["type"] == "message")]

@@ -82,7 +82,10 @@ def _is_of_same_kind(value: object, default: object) -> bool:
 
 
 def folder_of(run: str) -> Path:
-    """The folder of a run's reports and results; without a name, the project's folder. Raises AgonError for a name that is no folder."""
+    """The folder of a run's reports and results; without a name, the project's folder.
+
+    Raises AgonError for a name that cannot name a folder.
+    """
     if not run:
         return ROOT
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", run):
@@ -180,14 +183,14 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
         raise AgonError(f"notebook {name}, cell {error.exec_count}: {message} (see {display_path(failed)})") from error
     except PapermillException as error:
         raise AgonError(f"notebook {name} did not run: {_line(error)}") from error
-    except RuntimeError as error:  # a kernel that died, "Kernel died before replying to kernel_info"
+    except RuntimeError as error:  # "Kernel died before replying to kernel_info"
         explanation = "its kernel ended: it was stopped, or memory was short; the same command runs it again"
         raise AgonError(f"notebook {name} did not run: {_line(error)} ({explanation})") from error
     executed = nbformat.read(failed, as_version=4)
     cells = [cell for cell in executed.cells if cell.cell_type == "code" and cell.source.strip()]
-    done = [cell.metadata.get("papermill", {}).get("status") == "completed" for cell in cells]
-    if not all(done):
-        where = f"cell {done.index(False) + 1} of {len(cells)} ended the run, as `exit` does"
+    is_complete = [cell.metadata.get("papermill", {}).get("status") == "completed" for cell in cells]
+    if not all(is_complete):
+        where = f"cell {is_complete.index(False) + 1} of {len(cells)} ended the run, as `exit` does"
         raise AgonError(f"notebook {name}: {where} (see {display_path(failed)})")
     settle(executed)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -195,10 +198,10 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
     out = parameters.get("out", "")
     figures = ROOT / out / "figures" if out else None
     guides = _report().get("guides", ()) if folder == ROOT else ()
-    made = page(executed, title(executed) or name, _links(name, out, folder), figures, guides)
+    html = page(executed, title(executed) or name, _links(name, out, folder), figures, guides)
     if not folder == ROOT == SHIPPED:
-        made = LINK.sub(lambda found: _linked(found, target.parent), made)
-    target.with_suffix(".html").write_text(made, encoding="utf-8")
+        html = LINK.sub(lambda link: _redirect(link, target.parent), html)
+    target.with_suffix(".html").write_text(html, encoding="utf-8")
     failed.unlink()
     return target
 
@@ -211,14 +214,14 @@ def _links(name: str, out: str, folder: Path) -> dict[str, str]:
         order = list(_report().get("notebooks", ()))
         place = order.index(name) if name in order else len(order)
         for word, neighbours in (("previous", order[:place][-1:]), ("next", order[place + 1 :][:1])):
-            links |= {f"{word}: {each.replace('_', ' ')}": f"{each}.html" for each in neighbours}
+            links |= {f"{word}: {other.replace('_', ' ')}": f"{other}.html" for other in neighbours}
     links["this page as a notebook"] = f"{name}.ipynb"
     return links | ({"its tables and figures": f"../{_path_below(out, folder)}/"} if out else {})
 
 
-def _linked(found: re.Match[str], reports: Path) -> str:
-    """A link as it leads on from a page in `reports`: to that file, to the project's or agon's own; else only its text."""
-    before, address, place_in_page, after, text = found.groups()
+def _redirect(link: re.Match[str], reports: Path) -> str:
+    """A link on a page in `reports`, to the file beside the page if there is one, else to the project's or agon's own; else its text."""
+    before, address, place_in_page, after, text = link.groups()
     name = os.path.normpath(Path("reports", unquote(unescape(address))))
     places = [reports.parent / name, *input_places(name)]
     there = next((place for place in places if place.exists()), None)

@@ -73,7 +73,7 @@ def page(
     figures: Path | None = None,
     guides: Sequence[str] = (),
 ) -> str:
-    """The notebook as one HTML page: its text and outputs sanitized, its code behind one switch, figures as drawings with their words.
+    """The notebook as one HTML page. Its text and outputs are sanitized, one switch shows its code, and figures are drawings (SVG).
 
     `links`: text -> target of the links at its top and end. `figures`: the folder with the notebook's figures, as PNG
     and SVG. `guides`: files of docs/, without .md, that have a page beside this one, named by the last part of their
@@ -100,7 +100,18 @@ def page(
         "highlighting": HIGHLIGHTING,
     }
     body, _ = exporter.from_notebook_node(notebook, resources=resources)
-    return _beside(str(body), guides)
+    return _beside(WORDS.sub(lambda found: found[1] or LONG.sub(_breakable, found[3]), str(body)), guides)
+
+
+WORDS = re.compile(r"(<(script|style|title)\b.*?</\2>|<[^>]*>)|([^<]+)", re.DOTALL)
+"""The words of a page, in the third group: what is no tag, and no script, style or title."""
+LONG = re.compile(r"[^\s&;]{20,}")
+"""A word that is too long for a line on a phone, such as a path."""
+
+
+def _breakable(word: re.Match[str]) -> str:
+    """A long word that a line may end after a sign, and not within a part."""
+    return re.sub(r"(?<=\w[/_.=@:,])(?=[^\W\d])", "<wbr>", word[0])
 
 
 def _beside(html: str, guides: Sequence[str]) -> str:
@@ -117,7 +128,7 @@ def guide(name: str, text: str, links: Mapping[str, str], guides: Sequence[str] 
     head, mark, rest = text.partition("\n## ")
     cells = [new_markdown_cell(part) for part in (head, mark + rest) if part]
     html = page(new_notebook(cells=cells), f"agon: {head.partition(chr(10))[0].lstrip('# ')}", links)
-    html = re.sub(r'(<h\d id="|href="#)([^"]+)"', lambda found: f'{found[1]}{_slug(unescape(found[2]))}"', html)
+    html = re.sub(r'(<h\d id="|href="#)([^"]+)"', lambda anchor: f'{anchor[1]}{_slug(unescape(anchor[2]))}"', html)
     ways = "|".join(map(re.escape, links.values())) or "(?!)"
     folder = f"../docs/{name}/.."
     html = re.sub(
@@ -155,13 +166,29 @@ def drawing(picture: bytes, folder: Path | None) -> Path | None:
     return None
 
 
+def title_of(drawing: str) -> str:
+    """The title of a drawing (SVG) of figures.save; empty for another one."""
+    found = re.search(r"<title>(.*?)</title>", drawing, re.DOTALL)
+    return unescape(found[1]) if found else ""
+
+
+def _size(drawing: str) -> list[int]:
+    """Width and height of a drawing (SVG) in pixels."""
+    return [round(float(size) * 4 / 3) for size in re.findall(r'\b(?:width|height)="([\d.]+)pt"', drawing)[:2]]
+
+
+def is_wide(drawing: str) -> bool:
+    """Whether a drawing (SVG) is too wide for a phone: see WIDE."""
+    return _size(drawing)[0] > WIDE
+
+
 def without_headline(drawing: str) -> str:
-    """A drawing without the title that figures.headline wrote at its top."""
-    found = re.search(r'<g id="headline">.*?</g>\n?', drawing, re.DOTALL)
-    if found is None:
+    """A drawing without the title that figures.headline wrote at its top; unchanged if there is none."""
+    headline = re.search(r'<g id="headline">.*?</g>\n?', drawing, re.DOTALL)
+    if headline is None:
         return drawing
-    top = max(float(y) for y in re.findall(r'(?:translate\(\S+ | y=")([\d.]+)', found[0])) + 5
-    drawing = drawing.replace(found[0], "")
+    top = max(float(y) for y in re.findall(r'(?:translate\(\S+ | y=")([\d.]+)', headline[0])) + 5
+    drawing = re.sub(r" *<(title|metadata)>.*?</\1>\n?", "", drawing.replace(headline[0], ""), flags=re.DOTALL)
     return re.sub(
         r'height="([\d.]+)pt" viewBox="0 0 (\S+) (\S+)"',
         lambda size: f'height="{float(size[1]) - top:g}pt" viewBox="0 {top:g} {size[2]} {float(size[3]) - top:g}"',
@@ -173,27 +200,29 @@ def without_headline(drawing: str) -> str:
 def _drawn(output: Any, folder: Path | None) -> str:
     """A picture among the outputs as a figure: as a drawing where there is one, of a size that a phone can show.
 
-    The drawing is a link to itself, which fills the screen with it; Close and Back end that.
+    Its title is real text: above it if the output before has not told it, and always if it fills the screen. The drawing
+    is a link to itself, which fills the screen with it; Close and Back end that.
     """
     about = output.get("metadata", {}).get("image/png", {})
     alt, below = escape(about.get("alt", "")), radar(about.get("agon_radar"))
     data = str(output.data["image/png"])
     file = None
-    with suppress(ValueError):  # what is no picture has no drawing
+    with suppress(ValueError):  # an output that is no picture has no drawing
         file = drawing(b64decode(data), folder)
     if file is None:
         return f'<figure><img class="drawn" src="data:image/png;base64,{escape(data)}" alt="{alt}"></figure>{below}'
-    text = file.read_text(encoding="utf-8")
-    if output.metadata.get("agon_told"):
-        text = without_headline(text)
-    wide, high = (round(float(size) * 4 / 3) for size in re.findall(r'\b(?:width|height)="([\d.]+)pt"', text)[:2])
+    whole = file.read_text(encoding="utf-8")
+    text = without_headline(whole)
+    told = ' class="told"' if output.metadata.get("agon_told") or text == whole else ""
+    wide, high = _size(text)
     source, name = b64encode(text.encode()).decode(), quote(file.stem)
     image = (
         f'<img class="drawn" id="small-{name}" src="data:image/svg+xml;base64,{source}" '
         f'width="{wide}" height="{high}" alt="{alt}">'
     )
     return (
-        f'<figure class="{"wide" if wide > WIDE else "narrow"}" id="{name}"><a href="#{name}" title="enlarge">{image}</a>'
+        f'<figure class="{"wide" if is_wide(text) else "narrow"}" id="{name}"><figcaption{told}>{alt}</figcaption>'
+        f'<a class="larger" href="#{name}" title="enlarge">{image}</a>'
         f'<a class="close" href="#small-{name}">Close</a></figure>{below}'
     )
 
@@ -204,12 +233,14 @@ def radar(data: Any) -> str:
         return ""
     text = json.dumps(data).replace("<", "\\u003c")
     style, code = (TEMPLATES.joinpath(f"radar.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    given = f'<script type="application/json">{text}</script>'
-    return f'<div class="radar"><style>{style}</style>{given}<script>{code}</script></div>'
+    values = f'<script type="application/json">{text}</script>'
+    return f'<div class="radar"><style>{style}</style>{values}<script>{code}</script></div>'
 
 
 LETTERS = 36
 """Letters that fit beside each other on a phone."""
+SENTENCE = 60
+"""Letters of a cell beyond which its table is text: on a phone its rows stand below each other, with the columns' names."""
 MARGIN = 2
 """Letters that the margin of a column takes."""
 
@@ -223,14 +254,29 @@ def _plain(html: str) -> str:
 
 
 def _boxed(table: str) -> str:
-    """A table in a box that scrolls. If it is too wide for a phone, the keyboard reaches the box, which has the columns' names."""
+    """A table in a box that scrolls. If it is too wide for a phone, the keyboard reaches the box, which has the columns' names.
+
+    A table with sentences is stacked on a phone instead: see SENTENCE.
+    """
     rows = [re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in table.split("</tr>")]
     cells = [[unescape(re.sub(r"<[^>]*>", "", cell)) for cell in row] for row in rows]
     words = [[max(map(len, cell.split()), default=0) for cell in row] for row in cells]
     wide = sum(max(column) + MARGIN for column in itertools.zip_longest(*words, fillvalue=0))
-    names = escape(", ".join(filter(None, cells[0])))
-    reached = f' role="group" tabindex="0" aria-label="table: {names}"' if wide > LETTERS else ""
-    return f'<div class="table"{reached}>{table}</div>'
+    names = list(filter(None, cells[0]))
+    if "colspan" not in table and max(map(len, itertools.chain(*cells)), default=0) > SENTENCE:
+        head, *rest = table.split("</tr>")
+        table = "</tr>".join([head, *(_labelled(row, cells[0]) for row in rest)]).replace(
+            "<table", '<table class="stacked"'
+        )
+        wide = 0
+    attributes = f' role="group" tabindex="0" aria-label="table: {escape(", ".join(names))}"' if wide > LETTERS else ""
+    return f'<div class="table"{attributes}>{table}</div>'
+
+
+def _labelled(row: str, names: Sequence[str]) -> str:
+    """A row of a table, of which every cell has the name of its column."""
+    left = iter(names)
+    return re.sub(r"<(t[hd])\b", lambda cell: f'<{cell[1]} data-label="{escape(next(left, ""))}"', row)
 
 
 def sanitized(element: str | bytes) -> str:

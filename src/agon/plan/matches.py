@@ -60,10 +60,10 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
     """The matches of an experiment (the contents of a file in conf/experiment), in a fixed order.
 
     In a tournament every unordered group of agents meets in one seating, and each agent also meets itself. In a pairing
-    every combination over the seats plays. All play `repetitions` times, in every game. A match that occurs several
-    times is planned once. Raises AgonError for settings that do not fit, for names of games, agents and models that do
-    not exist, and for scripts that cannot play a game. Unless `large`, it also raises AgonError for more than MATCHES
-    or DECISIONS.
+    every combination over the seats plays. In a challenge every challenger meets every defender. All play `repetitions`
+    times, in every game. A match that occurs several times is planned once. Raises AgonError for settings that do not
+    fit, for names of games, agents and models that do not exist, and for scripts that cannot play a game. Unless
+    `large`, it also raises AgonError for more than MATCHES or DECISIONS.
     """
     settings = experiment_of(experiment)
     _compose_files(settings, conf)
@@ -78,16 +78,16 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
     if not large:
         _require_small(settings, games, conf)
     matches: dict[str, Match] = {}
-    tested: set[tuple[str, str]] = set()
+    trials: set[tuple[str, str]] = set()
     for meeting in settings.meetings:
         for game_name in meeting.games:
             game, rules = games[game_name], settings_of("game", game_name, conf)
             for group in _groups(meeting, game, conf):
                 seats = [seat_of(name, game, models, conf, settings.prompts) for name in group]
                 for name, seat in _players([seat for seat, _ in seats], models).items():
-                    if (name, game.name) not in tested:
+                    if (name, game.name) not in trials:
                         try_out(seat, game, name)
-                        tested.add((name, game.name))
+                        trials.add((name, game.name))
                 content = hash_of({"game": identity_of(rules), "seats": [identity for _, identity in seats]})
                 players = tuple(seat for seat, _ in seats)
                 for repetition in range(meeting.repetitions or settings.repetitions):
@@ -145,15 +145,18 @@ def cautions(experiment: dict[str, Any], conf: Path = CONF) -> list[str]:
 
 def _namesakes(games: Set[str], conf: Path) -> Iterator[str]:
     """A line for each other file of conf/game whose game has the name and variant of one of `games`."""
-    called: dict[str, tuple[str, str]] = {}
+    labels_of: dict[str, tuple[str, str]] = {}
     for file in names("game", conf):
-        with suppress(AgonError, RecursionError):  # said when the file is asked for
+        with suppress(AgonError, RecursionError):  # a file with a fault is named when somebody asks for it
             labels = _labels(file, conf)
-            if {"name", "variant"} <= labels.keys():  # others are called by their settings, or by the game in them
-                called[file] = labels["name"], labels["variant"]
-    for file in sorted(games & called.keys()):
-        name, variant = called[file]
-        for other in sorted(other for other in called if other != file and called[other] == called[file]):
+            if {
+                "name",
+                "variant",
+            } <= labels.keys():  # other files have them in `settings`, or in the game that they wrap
+                labels_of[file] = labels["name"], labels["variant"]
+    for file in sorted(games & labels_of.keys()):
+        name, variant = labels_of[file]
+        for other in sorted(other for other in labels_of if other != file and labels_of[other] == labels_of[file]):
             yield (
                 f"conf/game/{file}.yaml and conf/game/{other}.yaml are both called {name}, variant {variant}: tables cannot tell their "
                 "matches apart; give one another `variant`"
@@ -163,8 +166,8 @@ def _namesakes(games: Set[str], conf: Path) -> Iterator[str]:
 def _labels(file: str, conf: Path) -> dict[str, str]:
     """The name and variant in a file of conf/game, or in a file that it builds upon. To compose all files would take ten times as long."""
     settings, files = document(input_path(conf / f"game/{file}.yaml")), names("game", conf)
-    labels = dict[str, str]()
-    for base in settings.get("defaults", ()):
+    labels, bases = dict[str, str](), settings.get("defaults")
+    for base in bases if isinstance(bases, list) else ():  # Hydra names the fault of a list that is none
         labels |= _labels(base, conf) if base in files else {}
     return labels | {key: str(settings[key]) for key in ("name", "variant") if key in settings}
 
@@ -215,7 +218,7 @@ def _groups(meeting: Tournament | Pairing | Challenge, game: Game[Any], conf: Pa
     if isinstance(meeting, Tournament):
         entrants = {entrant for name in meeting.agents for entrant in entrants_of(name, meeting.models, conf)}
         yield from combinations_with_replacement(
-            sorted(entrants, key=lambda meeting: _id_name(meeting, conf)), game.seats
+            sorted(entrants, key=lambda entrant: _id_name(entrant, conf)), game.seats
         )
         return
     if isinstance(meeting, Challenge):

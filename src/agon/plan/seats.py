@@ -34,6 +34,10 @@ class Seat:
     prompts: str | None = None
     """The prompt set of a player that asks a model."""
 
+    def __str__(self) -> str:
+        """The player in words, such as `zs@gpt_4o`."""
+        return f"{self.agent}@{self.model}" if self.model else self.agent
+
     @property
     def immediate(self) -> bool:
         """Whether the player is a script, which answers without waiting."""
@@ -43,9 +47,9 @@ class Seat:
 def seat_of(
     entrant: str, game: Game[Any], models: Mapping[str, Model], conf: Path, prompts: str | None = None
 ) -> tuple[Seat, list[Any]]:
-    """The seat, and its identity: the agent's settings, and its model's identity and prompts.
+    """The seat of an `entrant` (agent, or agent@model), and its identity: the agent's name and settings, its model's identity and prompts.
 
-    `prompts`: the prompt set of an agent that asks a model; None: the one that its file names.
+    `prompts`: the prompt set of an agent that asks a model; None: the one that its file names. Raises AgonError.
     """
     agent, _, model = entrant.partition("@")
     name = current_name("agent", agent, conf)
@@ -66,7 +70,10 @@ def seat_of(
 
 
 def entrants_of(name: str, models: Sequence[str], conf: Path, copies: int = 0) -> list[str]:
-    """The agent, by the name that it has now, with each model that it asks; `copies` of one that asks none of them, at least one."""
+    """An agent as entrants, by its current name: once with each of `models` if it asks one, as agent@model.
+
+    An agent that asks no model, or names its own, enters `copies` times, and at least once. Raises AgonError.
+    """
     name_in_conf, _, model_of_name = name.partition("@")
     agent = current_name("agent", name_in_conf, conf)
     asks = getattr(player_of(agent, conf), "asks_model", False)
@@ -138,7 +145,7 @@ def keywords_of(player: object) -> dict[str, Any]:
 
 
 def models_named(names: Sequence[str], sampling: str | None, conf: Path) -> dict[str, Model]:
-    """Models of conf/model, with the parameters of a file of conf/sampling. Raises AgonError."""
+    """Models of conf/model by name, with the parameters of a file of conf/sampling; their own parameters count first. Raises AgonError."""
     sampling_settings = {} if sampling is None else settings_of("sampling", sampling, conf)
     try:
         msgspec.convert(sampling_settings, Sampling)
@@ -171,13 +178,13 @@ def identity_of(settings: Any, idle: Set[str] = frozenset(), usual: Mapping[str,
 def _kind(target: str) -> str:
     target_object = locate(target)
     kind = kind_of(target_object)
-    if CLAIMED.setdefault(kind, target_object) is not target_object:
-        one, other = (f"{claimant.__module__}.{claimant.__qualname__}" for claimant in (CLAIMED[kind], target_object))
+    if OWNERS.setdefault(kind, target_object) is not target_object:
+        one, other = (f"{owner.__module__}.{owner.__qualname__}" for owner in (OWNERS[kind], target_object))
         raise AgonError(f"ids would call both {one} and {other} {kind}: give one of them another name with @kind(...)")
     return kind
 
 
-CLAIMED: dict[str, Any] = {}
+OWNERS: dict[str, Any] = {}
 """Kind -> the class or function that has it."""
 
 

@@ -80,7 +80,8 @@ def _exchange_difference(game: Game[Any], seat: int, seed: int) -> str:
         if not to_move:
             break
         actions = {seat_to_move: game.legal_actions(one, seat_to_move).example(dice) for seat_to_move in to_move}
-        if any(player in json.dumps([*actions.values()]) for player in game.players):
+        texts = json.dumps([*actions.values()], ensure_ascii=False)
+        if any(player in texts for player in game.players):
             return ""  # names in actions would have to be exchanged as well
         other_actions = {places[seat_to_move]: action for seat_to_move, action in actions.items()}
         if any(action not in game.legal_actions(other, seat_to_move) for seat_to_move, action in other_actions.items()):

@@ -19,10 +19,10 @@ from agon.paths import display_path
 from agon.plan.seats import Seat, keywords_of
 
 TRIAL_STEPS = 100
-"""Steps of a trial before models are asked."""
+"""The most steps of a trial with random actions."""
 LIBRARIES = frozenset(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
 LOOP_CODE = tuple(f"{display_path(Path(__file__).parents[1])}/{name}" for name in ("plan/", "loop.py:", "play/"))
-"""Code that runs in every match, which error messages do not name."""
+"""Beginnings of the paths of code that runs in every match. Error messages do not name such code."""
 
 
 class Unfit(AgonError):
@@ -32,10 +32,11 @@ class Unfit(AgonError):
 def try_out(seat: Seat, game: Game[Any], name: str = "") -> None:
     """Plays a match of a script with itself, two copies side by side.
 
-    For an agent that asks a model, it plays the first steps with random legal actions.
+    For an agent that asks a model, random legal actions take its place. The match is then played to its end only if the game has no
+    `max_rounds`, else for TRIAL_STEPS steps at most, and once more with unreadable answers. `name`: the seat's name in messages.
 
     Raises AgonError if the script cannot play the game, if the game cannot be recorded or answered in words, if two
-    copies with the same dice differ, or if the match does not end. `name`: the seat's name in messages.
+    copies with the same dice differ, or if the match does not end; and Unfit if the agent's settings do not fit the game.
     """
     spaces, script = set[type[Space]](), seat.player if seat.immediate else _draw_action
     whole = seat.immediate or game.max_rounds is None
@@ -76,12 +77,12 @@ def try_out(seat: Seat, game: Game[Any], name: str = "") -> None:
 
 
 def _explain_other_family(seat: Seat, game: Game[Any]) -> str:
-    """That a script was written for games of another family. Empty: it was not."""
+    """A message that a script was written for games of another family. Empty: it was not."""
     script = getattr(seat.player, "func", seat.player)
-    own = families(script)
-    if not seat.immediate or not own or own[0] in families(game):
+    script_families = families(script)
+    if not seat.immediate or not script_families or script_families[0] in families(game):
         return ""
-    return f"it is a script for games of {own[0].name}; `anything` draws any legal action of any game"
+    return f"it is a script for games of {script_families[0].name}; `anything` draws any legal action of any game"
 
 
 def _require_forfeits(game: Game[Any]) -> None:

@@ -42,8 +42,10 @@ class Trajectory:
         """Adds a step. A seat that was paid without being asked has a row without an answer."""
         if len(views) < len(payoffs):
             view = next(iter(views.values()))
-            paid = {seat: view._replace(legal=None, role="", seat=seat) for seat, paid in enumerate(payoffs) if paid}
-            views = dict(sorted((paid | views).items()))
+            only_paid = {
+                seat: view._replace(legal=None, role="", seat=seat) for seat, payoff in enumerate(payoffs) if payoff
+            }
+            views = dict(sorted((only_paid | views).items()))
             payoffs = tuple([payoffs[seat] for seat in views])
         seats = [*views]
         for seat, what, value in check_notes(notes, seats):
@@ -55,7 +57,10 @@ class Trajectory:
 
 
 def play_now(match: Match) -> Trajectory:
-    """Plays a match between scripts, without an event loop: an await costs more than a script's answer."""
+    """Plays a match between scripts, without an event loop: an await costs more than a script's answer.
+
+    Raises AgonError for errors of the game and of the scripts.
+    """
     game, scripts, trajectory = match.game, [seat.player for seat in match.seats], Trajectory()
     try:
         steps, (_, views, _), dice = start_match(game, match.seed)
@@ -63,7 +68,7 @@ def play_now(match: Match) -> Trajectory:
             views_before, actions = views, {seat: scripts[seat](view, dice[seat]) for seat, view in views.items()}
             state, views, payoffs = steps.send(actions)
             trajectory.add(views_before, actions, payoffs, game.notes(state))
-        trajectory.fixed = not any(own.thrown for own in dice)
+        trajectory.fixed = not any(dice_of_seat.thrown for dice_of_seat in dice)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a game, or a script, may raise anything
@@ -83,8 +88,8 @@ async def play_async(
 
     The result depends on the match and its players' answers alone, not on other matches that run. With `instant`, for
     players that never wait, it runs to its end without an event loop. It calls `moved` with every state, the first one
-    included, and the payoffs of the step before. It adds each step to `so_far`, an empty Played. Raises AgonError for
-    errors of players, and Halted when a model cannot be asked now.
+    included, and the payoffs of the step before. It adds each step to `so_far`, an empty Trajectory (None: a new one),
+    and returns it. Raises AgonError for errors of the game and of players, and Halted when a model cannot be asked now.
     """
     game, immediate = match.game, [seat.immediate for seat in match.seats]
 
@@ -117,9 +122,26 @@ async def play_async(
             moved(state, payoffs)
     except (AgonError, Halted, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError):
         raise
-    except BaseException as error:
+    except BaseException as error:  # a game, or a player, may raise anything
         raise AgonError(f"match {match.id} ({match_name(match)}): {describe_failure(error, game)}") from error
     return trajectory
+
+
+def play_instantly(
+    match: Match,
+    models: Mapping[str, Answering],
+    moved: Callable[[Any, tuple[float, ...]], object] = lambda state, payoffs: None,
+) -> Trajectory:
+    """Plays a match whose players never wait, without an event loop. `moved`: see `play_async`.
+
+    Raises AgonError for an agent that waits, and what `play_async` raises.
+    """
+    try:
+        play_async(match, models, instant=True, moved=moved).send(None)
+    except StopIteration as end:
+        trajectory: Trajectory = end.value
+        return trajectory
+    raise AgonError(f"match {match.id} ({match_name(match)}): an agent waits for something other than its model")
 
 
 def match_name(match: Match) -> str:

@@ -20,7 +20,7 @@ from agon.turns import COLUMNS, LABEL, action_text, typed
 
 
 def turns_table(done: Sequence[tuple[Match, Trajectory]]) -> pd.DataFrame:
-    """The turns of matches, sorted by match, turn and seat. Matches of the same game may share a trajectory."""
+    """The turns of matches, in the order of the matches, then of turns and seats. Matches of the same game may share a trajectory."""
     distinct = {id(trajectory): (match, trajectory) for match, trajectory in done}
     columns = _trajectory_columns([*distinct.values()])
     lengths = {key: len(trajectory.views) for key, (_, trajectory) in distinct.items()}
@@ -35,10 +35,12 @@ def turns_table(done: Sequence[tuple[Match, Trajectory]]) -> pd.DataFrame:
 
 def _trajectory_columns(done: Sequence[tuple[Match, Trajectory]]) -> dict[str, Any]:
     """The columns that do not name the match: name -> a value for each row of each trajectory."""
-    answers = list(chain.from_iterable(played.answers for _, played in done))
-    steps_of = [len(played.rows) for _, played in done]
-    rows = np.fromiter(chain.from_iterable(played.rows for _, played in done), np.int64, sum(steps_of))
-    views = list(chain.from_iterable(played.views for _, played in done))
+    trajectories = [trajectory for _, trajectory in done]
+    answers = list(chain.from_iterable(trajectory.answers for trajectory in trajectories))
+    steps_of = [len(trajectory.rows) for trajectory in trajectories]
+    rows = np.fromiter(chain.from_iterable(trajectory.rows for trajectory in trajectories), np.int64, sum(steps_of))
+    views = list(chain.from_iterable(trajectory.views for trajectory in trajectories))
+    payoffs = chain.from_iterable(trajectory.payoffs for trajectory in trajectories)
 
     def field_of_views(name: str) -> Iterator[Any]:
         return map(itemgetter(Observation._fields.index(name)), views)
@@ -53,7 +55,7 @@ def _trajectory_columns(done: Sequence[tuple[Match, Trajectory]]) -> dict[str, A
         "phase": _categories(list(field_of_views("phase"))),
         "role": _categories(role),
         "legal": _categories(list(field_of_views("legal")), lambda space: json.dumps(space.as_json())),
-        "payoff": np.fromiter(chain.from_iterable(played.payoffs for _, played in done), np.float64, len(answers)),
+        "payoff": np.fromiter(payoffs, np.float64, len(answers)),
         **_answer_columns(answers),
     }
     columns["asked"] = columns["legal"].codes >= 0
@@ -65,11 +67,11 @@ def _trajectory_columns(done: Sequence[tuple[Match, Trajectory]]) -> dict[str, A
             [roles[m][s] if roles[m] else r for m, s, r in zip(match_of_row, seat, role, strict=True)]
         )
     details = columns.pop("detail", {})  # of the players; the game's notes are added
-    if any(played.details for _, played in done):
-        first = np.cumsum([0, *(len(played.views) for _, played in done)])
-        for m, (_, played) in enumerate(done):
-            for row, detail in played.details.items():
-                details[first[m] + row] = details.get(first[m] + row, {}) | detail
+    if any(trajectory.details for trajectory in trajectories):
+        starts = np.cumsum([0, *(len(trajectory.views) for trajectory in trajectories)])
+        for start, trajectory in zip(starts, trajectories, strict=False):  # the last start is the end
+            for row, detail in trajectory.details.items():
+                details[start + row] = details.get(start + row, {}) | detail
     if details:
         texts = {row: json.dumps(detail) for row, detail in details.items()}
         columns["detail"] = [texts.get(row) for row in range(len(answers))]
@@ -82,8 +84,8 @@ def merge_turns(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.Dat
     ids: set[str] = set()
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     for part in parts:
-        own = np.array([match in place and match not in ids for match in part.match.cat.categories], dtype=bool)
-        new = part if own.all() else part[own[part.match.cat.codes]]
+        is_new = np.array([match in place and match not in ids for match in part.match.cat.categories], dtype=bool)
+        new = part if is_new.all() else part[is_new[part.match.cat.codes]]
         ids.update(new.match.unique())
         for name in COLUMNS:
             columns[name].append(new[name])
@@ -127,15 +129,15 @@ def _answer_columns(answers: Sequence[Any]) -> dict[str, Any]:
     kinds = set(map(type, answers))
     if Reply not in kinds:
         zeros, missing = np.zeros(len(answers), dtype=np.int64), np.zeros(len(answers), dtype=bool)
-        none = pd.arrays.IntegerArray(zeros, missing)
+        no_tokens = pd.arrays.IntegerArray(zeros, missing)
         return {
             "action": _categories(_action_texts(answers))
             if kinds & {dict, list}
             else _categories(answers, action_text),
             "attempts": pd.arrays.IntegerArray(zeros + 1, missing),
-            "tokens_in": none,
-            "tokens_out": none,
-            "tokens": none,
+            "tokens_in": no_tokens,
+            "tokens_out": no_tokens,
+            "tokens": no_tokens,
             "ended": _categories([None] * len(answers)),
         }
     replies = [answer if type(answer) is Reply else Reply(answer) for answer in answers]

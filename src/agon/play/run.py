@@ -12,7 +12,7 @@ from agon.errors import AgonError, count
 from agon.models import Answering
 from agon.models.ledger import Unrecorded
 from agon.plan import Match
-from agon.play.match import Trajectory, match_name, play_async, play_now
+from agon.play.match import Trajectory, play_async, play_instantly, play_now
 from agon.play.rows import merge_turns, turns_table
 from agon.turns import read, write
 
@@ -30,8 +30,8 @@ def play(
 
     It does not play again the matches in the journal, so a killed run goes on where it was. It calls `tick` with the number
     of matches that were added. Scripts and recorded models play without waiting; other players play `concurrency` matches
-    at a time. A match that is not recorded to its end goes to `lacking`, and has no turns. Raises Unrecorded where there
-    is no such list, or no other match.
+    at a time. A match that is not recorded to its end goes to `lacking`, and has no turns. Raises Unrecorded for such a match
+    if there is no list `lacking`, or if no match at all is recorded to its end; and AgonError and Halted as `play_async` does.
     """
     answering = models or {}
     parts = [part for part in map(_part, sorted(journal.glob("*.parquet"))) if part is not None]
@@ -50,7 +50,7 @@ def play(
     except ExceptionGroup as group:
         raise group.exceptions[0] from None
     finally:
-        journal_writer.flush()  # also the matches that ended before an error
+        journal_writer.flush()  # matches that ended before an error are written too
     if lacking and len(lacking) == len(matches):
         raise Unrecorded(
             f"of {count(len(matches), 'match')} none is recorded to its end: with concurrency=1 they are recorded one after another"
@@ -69,9 +69,10 @@ def play_at_once(
     done: Callable[[Match, Trajectory], None],
     lacking: list[Match] | None = None,
 ) -> None:
-    """Plays matches whose players never wait, without an event loop; those not recorded to their end go to `lacking`.
+    """Plays matches whose players never wait, without an event loop, and calls `done` with each match and its trajectory.
 
-    Repetitions that follow each other share one trajectory, if they are between scripts and nobody throws dice.
+    Matches that are not recorded to their end go to `lacking`. Raises Unrecorded for them if there is no such list, and AgonError for
+    an agent that waits. Repetitions that follow each other share one trajectory, if they are between scripts and nobody throws dice.
     """
     last: tuple[Match, Trajectory] | None = None
     for match in matches:
@@ -83,17 +84,13 @@ def play_at_once(
             done(*last)
             continue
         try:
-            play_async(match, models, instant=True).send(None)
-        except StopIteration as end:
-            done(match, end.value)
+            trajectory = play_instantly(match, models)
         except Unrecorded:
             if lacking is None:
                 raise
             lacking.append(match)
         else:
-            raise AgonError(
-                f"match {match.id} ({match_name(match)}): an agent waits for something other than its model"
-            )
+            done(match, trajectory)
 
 
 async def _play_slow(
@@ -120,12 +117,12 @@ async def _play_slow(
 
 
 class _Journal:
-    """Writes matches to disk in parts: after so many matches, or so many seconds."""
+    """Writes matches to disk in parts: once `matches` of them wait, or `seconds` have passed."""
 
     matches, seconds = 1000, 2.0  # checking and writing a part takes long, however few matches it has
 
-    def __init__(self, folder: Path, kept: list[pd.DataFrame], tick: Callable[[int], object]) -> None:
-        self.folder, self.kept, self.tick = folder, kept, tick
+    def __init__(self, folder: Path, parts: list[pd.DataFrame], tick: Callable[[int], object]) -> None:
+        self.folder, self.parts, self.tick = folder, parts, tick
         self.waiting: list[tuple[Match, Trajectory]] = []
         self.since = monotonic()
 
@@ -140,7 +137,7 @@ class _Journal:
         if self.waiting:
             part = turns_table(self.waiting)
             write(part, self.folder / f"{self.waiting[0][0].id}-{len(self.waiting)}-{os.getpid()}.parquet")
-            self.kept.append(part)
+            self.parts.append(part)
             self.tick(len(self.waiting))
         self.waiting, self.since = [], monotonic()
 
@@ -148,6 +145,6 @@ class _Journal:
 def _part(path: Path) -> pd.DataFrame | None:
     try:
         return read(path)
-    except AgonError:  # half written: its matches are played again
+    except AgonError:  # damaged, or of an older agon: its matches are played again, and nothing is asked again
         path.unlink()
         return None

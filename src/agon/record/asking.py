@@ -24,8 +24,8 @@ async def record(
     """Plays every match that asks a model. Returns why some of them were halted.
 
     Matches with the same models form a pool, of which `concurrency` matches are in flight (None: see `in_flight`).
-    Pools do not wait for each other. `tick` is called with every complete match. Raises AgonError at once if no call
-    can succeed.
+    Pools do not wait for each other. `tick` is called with every complete match. Raises AgonError if no call can succeed, once the
+    calls in flight are recorded.
     """
     models = ledger.models
     answering = {name: Live(name, model, ledger) for name, model in models.items()}
@@ -65,7 +65,8 @@ async def record(
 def in_flight(matches: int, calls: int) -> int:
     """The number of matches to play at once, if `calls` may be made at once.
 
-    It is at least twice `calls`, so that few places are empty at the end. The matches are divided evenly.
+    It is all of them if they are fewer than twice `calls`. Else it is at least twice `calls`, so that few places are empty at the end,
+    and it divides the matches evenly.
     """
     return -(-matches // max(1, matches // (2 * calls)))
 

@@ -12,7 +12,7 @@ from agon.models import Answer, Model, Request
 from agon.models.base import key_of
 from agon.models.recording import Recording
 from agon.plan import Match
-from agon.play import play_async
+from agon.play import play_instantly
 
 LETTERS = 5.0, 4.0, 2.5
 """Letters to a token in languages with Latin letters: high, middle, low."""
@@ -133,7 +133,10 @@ def play_out(
     recording: Recording | None = None,
     roomy: bool = False,
 ) -> list[DryRunModel]:
-    """Plays a match with stand-ins, and returns them in the order of the seats. `roomy`: with unlimited context."""
+    """Plays a match with stand-ins for its models, and returns one for each model, in the order of the seats.
+
+    `roomy`: with unlimited context. Raises AgonError for an agent that waits for something other than its model.
+    """
     rooms = {seat.model: None if roomy else models[seat.model].room for seat in match.seats if seat.model}
     stand_ins = {name: DryRunModel(models[name], recording, room) for name, room in rooms.items()}
 
@@ -145,10 +148,8 @@ def play_out(
             stand_in.end_step()
 
     try:
-        play_async(match, stand_ins, instant=True, moved=end_step).send(None)
+        play_instantly(match, stand_ins, end_step)
     except Full:
         for stand_in in stand_ins.values():
             stand_in.full = True
-    except StopIteration:
-        pass
     return [*stand_ins.values()]

@@ -65,7 +65,7 @@ class Habits:
 
     @cached_property
     def matches(self) -> list[tuple[Match, Mapping[str, Model]]]:
-        """The recorded matches of the experiments in conf, with their models."""
+        """The recorded matches of the experiments in conf, with their models. An experiment with a fault is passed over."""
         matches: dict[str, tuple[Match, Mapping[str, Model]]] = {}
         for path in sorted(self.folder.glob(f"*/{FILE}")):
             with suppress(AgonError):
@@ -95,7 +95,7 @@ class Habits:
             recorded |= {other.id: (other, other_models) for other, other_models in self.matches}
             same_game = [pair for pair in recorded.values() if pair[0].game.name == match.game.name]
             self._ratios_by_key[key] = None
-            for same in (True,) if isinstance(model, StandIn) else (True, False):  # a script says nothing about others
+            for same in (True,) if isinstance(model, StandIn) else (True, False):  # models say nothing about a script
                 ratios = list(islice(self._ratios(same_game, agent, model, same), MOST_SEATS))
                 if ratios:
                     seats = "seat" if len(ratios) == 1 else "seats"

@@ -13,7 +13,7 @@ from agon.models import Answer, Halted, Model, Request
 from agon.models.base import identity_of
 from agon.models.recording import Recording
 from agon.plan import Match
-from agon.play import play_async
+from agon.play import play_instantly
 
 MOST_MATCHES = 50
 """The most matches that are compared, because the questions of an experiment begin alike."""
@@ -65,7 +65,7 @@ def explain_cache_miss(matches: Sequence[Match], models: Mapping[str, Model], re
         difference = "the first question"
     else:
         difference = "a setting of the game or of an agent, or a later question"
-    return f"the recording has {count(answers, 'answer')}, none of these matches: what differs is {difference}"
+    return f"the recording has {count(answers, 'answer')}, none of them of these matches: what differs is {difference}"
 
 
 def _lines(recording: Recording) -> Iterator[_Line]:
@@ -80,10 +80,8 @@ def _openings(matches: Sequence[Match]) -> list[Request]:
     requests: list[Request] = []
     for match in islice((match for match in matches if any(seat.model for seat in match.seats)), MOST_MATCHES):
         listener = _Listener(requests)
-        try:
-            play_async(match, {seat.model: listener for seat in match.seats if seat.model}, instant=True).send(None)
-        except (Halted, StopIteration):
-            continue
+        with suppress(Halted):
+            play_instantly(match, {seat.model: listener for seat in match.seats if seat.model})
     return requests
 
 

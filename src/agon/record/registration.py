@@ -1,4 +1,4 @@
-"""What was registered beside a recording before the first answer: a text, and the matches planned."""
+"""The registration beside a recording, from before the first answer: a text, and the planned matches."""
 
 from collections.abc import Collection
 from hashlib import blake2b
@@ -19,14 +19,14 @@ class Registration(msgspec.Struct, frozen=True):
     fingerprint: str
     """Hash of the text."""
     plan: str
-    """Hash of the matches planned (`plan_hash`)."""
+    """Hash of the planned matches (`plan_hash`)."""
     matches: int
     text: str
     """A preregistration, as YAML."""
 
 
 def registration(folder: Path) -> Registration | None:
-    """That of a recording's folder; none where there is none. Raises AgonError for a damaged one."""
+    """The registration in a recording's folder. None: there is none. Raises AgonError for a damaged one."""
     file = folder / FILE
     if not file.is_file():
         return None
@@ -37,7 +37,7 @@ def registration(folder: Path) -> Registration | None:
 
 
 def explain_other_plan(folder: Path, matches: Collection[str]) -> str:
-    """A sentence if the matches, given by their ids, are not those registered; else empty, as where nothing is registered."""
+    """A sentence if `matches` (ids) are not the registered ones. Empty: they are, or nothing is registered."""
     entry = registration(folder)
     if entry is None or entry.plan == plan_hash(matches):
         return ""

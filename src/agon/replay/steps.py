@@ -10,7 +10,7 @@ from agon.conf import build, current_name
 from agon.errors import AgonError, visible
 from agon.games import Game, IllegalAction, Observation
 from agon.games.pages import UNREADABLE, describe_entry, describe_space
-from agon.loop import start_match
+from agon.loop import TABLE, start_match
 from agon.turns import action_of, tidy
 
 
@@ -70,11 +70,11 @@ def games_of(games: pd.DataFrame) -> list[Game[Any]]:
 
 @cache
 def _build_game(name: str, variant: str, settings: str) -> Game[Any]:
-    described = json.loads(settings)
-    if not described:
+    composed_settings = json.loads(settings)
+    if not composed_settings:
         raise AgonError(f"the table of games has no settings of {name} {variant}: it cannot be built again")
     try:
-        game = build(described)
+        game = build(composed_settings)
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
         raise AgonError(f"{name} {variant} cannot be built as it was played: {error}") from error
     if not isinstance(game, Game):
@@ -107,11 +107,19 @@ def replay_match(turns: pd.DataFrame, games: pd.DataFrame) -> Replay:
 
 
 def replay_in(game: Game[Any], turns: pd.DataFrame) -> Replay:
-    """Replays the match of `turns` in this game. Raises AgonError where it asks other seats, or pays otherwise, than the records."""
+    """Replays the match of `turns` in this game.
+
+    Raises AgonError where the game asks other seats, or pays otherwise, than the records, and where its dice are not known.
+    """
     match, rules = turns.match.iloc[0], turns.rules.iloc[0]
     if rules != game.rules:
         raise AgonError(f"match {match} was played by rules {rules} of {game.name}, and this is of rules {game.rules}")
-    match_steps, (state, views, _), _ = start_match(game, _seed(match))
+    seed = _seed(match)
+    match_steps, (state, views, _), dice = start_match(game, seed or 0)
+    if seed is None and dice[TABLE].thrown:
+        raise AgonError(
+            f"match {match} cannot be replayed: {game.name} begins with dice, and this id does not give them"
+        )
     steps = list[Step]()
     for turn, rows in turns.groupby("turn", sort=True):
         asked_rows = rows[rows.asked]
@@ -141,11 +149,12 @@ def _difference(match: str, turn: Any, what: str) -> AgonError:
     return AgonError(f"match {match}, turn {turn}: records and game differ: {what}")
 
 
-def _seed(match: str) -> int:
+def _seed(match: str) -> int | None:
+    """The seed of a match, which is its id. None: the id is from elsewhere."""
     try:
         return int(match, 16)
-    except ValueError:  # an id from elsewhere; no game so far throws dice before its first move
-        return 0
+    except ValueError:
+        return None
 
 
 class Sight(NamedTuple):

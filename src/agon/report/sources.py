@@ -76,7 +76,7 @@ class _Tally:
 
 
 def answer_sources(turns: pd.DataFrame, recordings: Path = ROOT / "data/recordings") -> pd.DataFrame:
-    """One row for each model that played in `turns`, with `COLUMNS`. Values in which a model's answers differ are listed.
+    """One row for each model that played in `turns`, with `COLUMNS`. Where a model's answers differ, a cell lists all values.
 
     `recordings`: the folder with the experiments' recordings. Without a recording all but `model` is absent, and `failed` is absent
     where the recording does not say which model failed. Raises AgonError for a damaged recording.

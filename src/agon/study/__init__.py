@@ -17,9 +17,10 @@ PROJECT_FOLDERS = {"conf", "data", "notebooks", "reports", "results", "src", "te
 
 
 def make_study(name: str, model: str, path: str) -> Path:
-    """Makes the folder `path`/`name`, from the project's folder or, outside of all projects, from the working folder.
+    """Makes the folder `path`/`name`, from the project's folder or, outside of all projects, from the working folder. Returns the folder.
 
-    Raises AgonError for a name that is not valid, for a folder that exists, and for a place inside another study.
+    Raises AgonError for a name that is not valid or that agon uses, for a `model` that does not exist, for a folder that exists, and for
+    a place inside another study or inside a folder of its project's files.
     """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,59}", name):
         raise AgonError(
@@ -37,8 +38,8 @@ def make_study(name: str, model: str, path: str) -> Path:
             f"a study cannot be inside {ROOT.name}, which is a study: `agon new study {name} --path ..` makes it beside it"
         )
     parents = folder.parent.relative_to(ROOT).parts if folder.is_relative_to(ROOT) else ()
-    if taken := [part for part in parents if part in PROJECT_FOLDERS or part.startswith(".")]:
-        raise AgonError(f"a study cannot be in {'/'.join(parents)}: {taken[0]} holds what its project runs or makes")
+    if reserved := [part for part in parents if part in PROJECT_FOLDERS or part.startswith(".")]:
+        raise AgonError(f"a study cannot be in {'/'.join(parents)}: {reserved[0]} holds what its project runs or makes")
     if folder.exists():
         raise AgonError(
             f"{display_path(folder)} exists already: choose another name, or another folder with --path FOLDER"

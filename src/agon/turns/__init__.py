@@ -1,4 +1,4 @@
-"""The tidy table `turns` (a row is one seat asked once): its columns, checks and files, and the table of its games."""
+"""The tidy table `turns` (a row is one seat in one step): its columns, checks and files, and the table of its games."""
 
 from agon.turns.checks import tidy, validated
 from agon.turns.columns import (

@@ -10,7 +10,7 @@ from agon.turns.columns import COLUMNS, COUNT, ENDS, KEY, LABEL, completed, has_
 
 
 def tidy(turns: pd.DataFrame) -> pd.DataFrame:
-    """Turns that were concatenated, filtered, sorted or merged, with the types of COLUMNS and an index of their own.
+    """Turns that were concatenated, filtered, sorted or merged, with the types of COLUMNS and a new index from 0.
 
     Other columns stay as they are, and columns of turns may be missing; older tables get the columns LATER (agon.turns.completed).
     Raises AgonError where a value is missing, infinite or of another type, and for repeated rows.
@@ -47,11 +47,11 @@ def validated(turns: pd.DataFrame) -> pd.DataFrame:
     strange = [str(name) for name in turns if name not in COLUMNS]
     if strange:
         raise AgonError(f"not a turns table: turns have no column {', '.join(strange)}")
-    checked = schema()
+    schema_of_turns = schema()
     from pandera.errors import SchemaError
 
     try:
-        checked.validate(turns, lazy=False)
+        schema_of_turns.validate(turns, lazy=False)
     except SchemaError as error:
         raise AgonError(f"not a turns table: {str(error).splitlines()[0]}") from None
     if fault := type_fault(turns):

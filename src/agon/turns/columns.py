@@ -121,9 +121,10 @@ def schema() -> Any:
 
 
 def typed(columns: dict[str, Any]) -> pd.DataFrame:
-    """A turns table with the types of COLUMNS. Missing columns are empty; `completed` adds those of LATER.
+    """A turns table with the types of COLUMNS, from `columns`: name -> values.
 
-    columns: name -> values. Raises AgonError for an unknown column, and if a column that turns need is missing.
+    A missing column is absent in all rows, or for role and fallback empty, and for cached false. `completed` adds those of LATER.
+    Raises AgonError for an unknown column, and if a column that turns need is missing.
     """
     unknown = sorted(set(columns) - set(COLUMNS))
     if unknown:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from agon.errors import AgonError
-from agon.paths import GAMES_SUFFIX, display_path, input_path, input_places
+from agon.paths import GAMES_SUFFIX, display_path, input_path, input_places, write_file
 from agon.turns.checks import require_present, tidy, type_fault, validated
 from agon.turns.columns import (
     COLUMNS,
@@ -40,7 +40,7 @@ PART = 100_000
 
 
 def write(turns: pd.DataFrame, path: Path) -> None:
-    """Validates turns and writes them (`write_parquet`), with the meanings of their columns (MEANINGS)."""
+    """Validates turns and writes them (`write_parquet`), with the meanings of their columns (MEANINGS). Raises AgonError."""
     table = pya.Table.from_pandas(_sorted_labels(validated(turns)), preserve_index=False)
     means = {MEANINGS: json.dumps({name: meaning for name, (_, _, meaning) in COLUMNS.items()})}
     write_parquet(table.replace_schema_metadata({**(table.schema.metadata or {}), **means}), path)
@@ -56,7 +56,7 @@ def write_parquet(table: pya.Table, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep(path.parent)
         with part.open("wb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX)  # as long as it is written, nobody sweeps it
+            fcntl.flock(stream, fcntl.LOCK_EX)  # nobody sweeps the file while it is written
             pq.write_table(table, stream, compression="zstd", write_page_checksum=True)
             stream.flush()
             os.fsync(stream.fileno())
@@ -159,7 +159,7 @@ def _explaining(path: Path) -> Iterator[None]:
         ValueError,
         LookupError,
         TypeError,
-    ) as error:  # the last three: of damaged metadata
+    ) as error:  # the last three come from damaged metadata
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         is_output = any(map(path.is_relative_to, input_places("transcripts")))
         again = "; where a stage makes it, delete it, and `dvc repro` makes it again" if is_output else ""
@@ -179,7 +179,7 @@ def _names_to_read(path: Path, columns: list[str] | None) -> tuple[list[str] | N
 
 
 def _checked(turns: pd.DataFrame, path: Path, columns: list[str] | None, older: list[str]) -> pd.DataFrame:
-    """What was read, with the columns `older`, and the types of COLUMNS. Raises AgonError."""
+    """Turns as they were read, with the columns `older` added, and the types of COLUMNS. Raises AgonError."""
     names = columns or list(COLUMNS)
     missing = [name for name in [*names, *(EVIDENCE if older else ())] if name not in turns and name not in older]
     if missing:
@@ -212,7 +212,7 @@ def column_names(path: str | Path) -> list[str]:
         return list(dict.fromkeys([*COLUMNS, *pq.read_schema(path).names]))
     except FileNotFoundError:
         raise AgonError(explain_absence(path)) from None
-    except (pya.ArrowException, OSError):  # `read` says why
+    except (pya.ArrowException, OSError):  # `read` raises the error
         return list(COLUMNS)
 
 
@@ -246,9 +246,9 @@ def no_formula(text: str) -> str:
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
-    """A result as CSV, with its folder; the same rows give the same bytes on every machine.
+    """Writes a result as CSV, and its folder. The same rows give the same bytes on every machine. Raises AgonError.
 
     Numbers are written to 12 significant digits: processors sum in different orders, and differ in the last two or three of a float's 17.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    table.to_csv(path, index=False, lineterminator="\n", float_format=lambda value: repr(float(f"{value:.12g}")))
+    text = table.to_csv(index=False, lineterminator="\n", float_format=lambda value: repr(float(f"{value:.12g}")))
+    write_file(path, text, force=True)

@@ -1,4 +1,4 @@
-"""The checks of recorded games: what does not fit, in which rows, and what may be an innocent cause."""
+"""The checks of recorded games: the differences, their rows, and innocent causes that they may have."""
 
 from agon_audit.checks import actions, points, results, rounds, same, views
 from agon_audit.checks.base import CHECKS, KEPT, Case, Check, Found, skip

@@ -1,4 +1,4 @@
-"""Actions: what the game has, what was offered, what the player sent and said, and what was applied."""
+"""Actions: those of the game, those that were offered, the one that the player sent or named, and the one that was applied."""
 
 import json
 
@@ -118,7 +118,7 @@ INCOMPLETE = {
     *("length", "max_tokens", "model_length", "content_filter", "filter", "refusal", "error", "failed"),
     *("timeout", "forfeit", "cancelled", "invalid", "illegal"),
 }
-"""Reasons to end with which no answer is whole, as providers and programs call them."""
+"""Reasons for which an answer ended before it was whole, as providers and programs call them."""
 
 
 @check(
@@ -145,7 +145,7 @@ def incomplete(case: Case) -> Found:
     "reply",
 )
 def silent(case: Case) -> Found:
-    """An action with an empty reply, of a player who replies otherwise."""
+    """An action with an empty reply, of a player whose other replies are mostly not empty."""
     rows = case.games.rows
     empty = rows.reply.astype("str").str.strip().fillna("") == ""
     speaks = (~empty).groupby(rows.player if "player" in rows else rows.seat, observed=True).transform("mean") > 0.5

@@ -1,4 +1,4 @@
-"""What every check has: the games that it looks at, and what it found."""
+"""The parts that all checks have: the games that they look at, and their outcomes."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ RARE = 0.05
 
 @dataclass
 class Case:
-    """What the checks look at: games, and what their rules say about every row."""
+    """The input of the checks: games, and the payment of every row by their rules."""
 
     games: Games
     payment: Payment
@@ -45,10 +45,11 @@ class Found:
     looked: int
     """How many cells, rounds or matches were looked at."""
     count: int = 0
+    """How many differences were found."""
     rows: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[*PLACE, "what"]))
-    """The first KEPT of them: PLACE, and `what`, a sentence."""
+    """The first KEPT differences: PLACE, and `what`, a sentence."""
     notes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """What was counted -> how many there are, and of how many."""
+    """Things that were counted, in words -> how many there are, and of how many."""
     skipped: str = ""
     """Why nothing was looked at."""
 
@@ -70,7 +71,7 @@ class Check:
     """Columns without which it cannot be made."""
 
     def run(self, case: Case) -> Found:
-        """The outcome, or what is missing for it."""
+        """The outcome; it is skipped where a column is missing, or there is nothing to look at."""
         missing = [name for name in self.needs if name not in case.games.rows]
         if missing:
             return skip(f"there is no column for {' and '.join(missing)}")
@@ -93,7 +94,7 @@ def check(name: str, title: str, causes: str, *needs: str) -> Callable[..., Call
 
 
 def skip(reason: str) -> Found:
-    """Nothing was looked at."""
+    """The outcome of a check that looked at nothing."""
     return Found(0, skipped=reason)
 
 

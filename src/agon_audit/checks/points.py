@@ -15,7 +15,7 @@ NO_RULES = "no rules say what a round pays"
 
 
 def _wrong(case: Case) -> tuple[np.ndarray, np.ndarray]:
-    """Rows whose points are not as paid; and whether the round has the right points, maybe in other seats."""
+    """Whether the points of a row differ from the payment, and whether its round has the right points, maybe in other seats."""
     points, paid = case.games.rows.points.to_numpy(), case.payment.paid
     sorted_, group = [], case.games.group
     for values in (points, paid):
@@ -64,8 +64,8 @@ def _against_rules(case: Case, mask: np.ndarray) -> Found:
     if mask.any():
         rows = games.rows.assign(paid=paid, group=games.group, profile=games.profile)
         wrong = rows[rows.group.isin(rows.group[mask])].sort_values("seat", kind="stable")
-        own = pd.util.hash_pandas_object(wrong[["seat", "points", "paid"]], index=False) ^ wrong.profile
-        wrong = wrong.assign(kind=own.groupby(wrong.group).transform("sum"))
+        hashes = pd.util.hash_pandas_object(wrong[["seat", "points", "paid"]], index=False) ^ wrong.profile
+        wrong = wrong.assign(kind=hashes.groupby(wrong.group).transform("sum"))
         kinds = (
             wrong[~wrong.group.duplicated()].groupby(["condition", "kind"], observed=True).group.agg(["size", "first"])
         )

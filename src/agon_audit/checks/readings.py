@@ -1,4 +1,4 @@
-"""From what a player wrote to an action, in several readings: none of them is the right one for every experiment."""
+"""Several readings of a reply as an action. None of them is the right one for every experiment."""
 
 import re
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ WHOLE, TAGGED = "the whole reply", "the text after the tag"
 NAMES = WHOLE, "the only action named", "the first action named", "the last action named"
 """The readings; TAGGED is one more where the mapping has a tag."""
 MOST_LABELS = 50
+"""More different actions are not looked for in replies."""
 SHORT = 2
 """Labels of at most so many letters must be written as they are: `a` is a word too."""
 
@@ -49,9 +50,9 @@ class _Reader:
     def read(self, reply: str) -> tuple[str | None, ...]:
         """The action by each reading."""
         text = strip_thinking(reply)
-        found = [self._label_of(word) for word in self._pattern.findall(text)]
-        only = found[0] if len({*found}) == 1 else None
-        ends = (found[0], found[-1]) if found else (None, None)
+        labels = [self._label_of(word) for word in self._pattern.findall(text)]
+        only = labels[0] if len({*labels}) == 1 else None
+        ends = (labels[0], labels[-1]) if labels else (None, None)
         whole = self._label_of(text.strip(" \t\r\n.*`\"'_()[]"))
         if self._tag is None:
             return whole, only, *ends

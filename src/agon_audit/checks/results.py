@@ -1,4 +1,4 @@
-"""Results and labels: what a match or an action counted as."""
+"""Results of matches, and labels of actions, against the points and the actions."""
 
 import numpy as np
 import pandas as pd
@@ -57,7 +57,7 @@ def ties(case: Case) -> Found:
 
 
 LABEL_KEYS = {"the action": ["condition", "action"], "the actions of all seats": ["condition", "seat", "profile"]}
-"""What a label may follow from -> the columns that say it."""
+"""A cause that a label may follow from -> the columns of this cause."""
 
 
 @check("labels", "labels that contradict the action", "a label that is derived from points, or from the other seat")

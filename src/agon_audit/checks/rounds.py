@@ -1,4 +1,4 @@
-"""Rounds, seats and players: what is missing, there twice, or in another place."""
+"""Rounds, seats and players that are missing, there twice, or in another place."""
 
 from itertools import islice
 
@@ -28,9 +28,9 @@ def replay(case: Case) -> Found:
 
 
 def _spans(case: Case) -> pd.DataFrame:
-    """Number of rounds of each match, how many there must be (NaN: not fixed), and where the file begins to count (`base`).
+    """Number of rounds of each match, how many there must be (NaN: not fixed), and the first number of a round in the file (`base`).
 
-    Players begin to count. A later round may have a chance event alone.
+    Rounds before the first one in which a player acts do not count. A later round may have a chance event alone.
     """
     rows = case.games.rows.assign(fixed=case.rounds)
     start = rows["round"].where(rows.seat != CHANCE_SEAT).groupby(rows.file, observed=True).transform("min")
@@ -51,7 +51,7 @@ def _spans(case: Case) -> pd.DataFrame:
     "a crash that was continued, or a match that ended early on purpose",
 )
 def rounds_missing(case: Case) -> Found:
-    """Gaps in the numbers of rounds, and rounds that the rules have and the match has not."""
+    """Gaps in the numbers of rounds, and rounds of the rules that the match does not have."""
     rows, spans = case.games.rows, _spans(case)
     if not case.games.mapping.round:
         return skip("rounds have no numbers")

@@ -1,4 +1,4 @@
-"""What a seat saw: hidden facts, and the order of the options."""
+"""Views of seats: hidden facts in them, and the order of the options."""
 
 import json
 import re

@@ -16,7 +16,7 @@ MOST_FILES = 100_000
 MOST_UNPACKED = 2**33
 """An archive unpacks to so many bytes at most."""
 HEAD = 2**20
-"""What a tar archive says of a file has so many bytes at most."""
+"""The description of a file in a tar archive has so many bytes at most."""
 
 
 def is_archive(name: str) -> bool:
@@ -50,7 +50,7 @@ def unpack(path: Path, name: str, wanted: Callable[[str], bool]) -> Iterator[tup
             with NamedTemporaryFile(suffix=PurePosixPath(inner).suffix) as copy:
                 size, most = 0, min(left, MOST_BYTES)
                 while data := file.read(2**20):
-                    if (size := size + len(data)) > most:  # what the archive says of sizes is not believed
+                    if (size := size + len(data)) > most:  # sizes in the archive's own list are not believed
                         raise AgonError(f"{quoted} unpacks to more than {most:,} bytes: split it between two matches")
                     copy.write(data)
                 copy.flush()
@@ -76,7 +76,7 @@ def _files(path: Path, name: str) -> Iterator[tuple[str, IO[bytes] | None]]:
                     if member.isreg() and not member.issparse():
                         file = tar.extractfile(member)
                         yield member.name, file
-                        while file.read(2**20):  # what nobody wanted is passed over
+                        while file.read(2**20):  # passes over a file that nobody wanted
                             pass
                     elif not member.isdir():
                         yield member.name, None
@@ -87,7 +87,7 @@ def _files(path: Path, name: str) -> Iterator[tuple[str, IO[bytes] | None]]:
 
 
 class _Stream:
-    """The bytes of a tar archive. They are limited, because what it says of a file is read into memory at once."""
+    """The bytes of a tar archive. They are limited, because the description of a file is read into memory at once."""
 
     def __init__(self, file: Any) -> None:
         self._file, self._count = file, 0

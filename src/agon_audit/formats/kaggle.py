@@ -13,7 +13,9 @@ from agon_audit.mapping import Mapping
 
 COLUMNS = ["round", "seat", "player", "condition", "action", "submitted", "total", "final", "ended", "legal"]
 NO_ACTION = -1
-"""What a player sends that did not act, or could not."""
+"""The submission of a player that did not act, or could not."""
+CHANCE = -1
+"""The seat of chance, in the history and in our rows (agon_audit.turns.CHANCE_SEAT)."""
 FORFEIT = "forfeit"
 
 
@@ -34,14 +36,14 @@ def read(path: Path, mapping: Mapping) -> pd.DataFrame:
 def _rows(replay: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     steps, names = replay["steps"], (replay.get("info") or {}).get("TeamNames") or []
     condition, history = _state_of(replay)
-    finals = replay.get("rewards") or [None if not steps else entry.get("reward") for entry in steps[-1]]
+    finals = replay.get("rewards") or [entry.get("reward") for entry in steps[-1]]
     for number, step in enumerate(steps[1:], start=1):
         for seat, entry in enumerate(step):
             sent, applied, ended = _action_of(entry)
             if applied is None:
                 continue
-            while history and history[0][0] == NO_ACTION:
-                yield (number, number, NO_ACTION, "chance", condition, history.pop(0)[1], *[None] * 5)
+            while history and history[0][0] == CHANCE:
+                yield (number, number, CHANCE, "chance", condition, history.pop(0)[1], *[None] * 5)
             if history:
                 history.pop(0)
             legal = steps[number - 1][seat].get("observation", {}).get("legalActions")

@@ -176,7 +176,10 @@ def rows_in(value: Any, steps: Sequence[str], outer: dict[str, Any] | None = Non
 
 
 def flat(value: dict[str, Any] | list[Any], prefix: str = "") -> dict[str, Any]:
-    """Values of JSON by their paths: {"a": {"b": [1, 2]}} is {"a.b.0": 1, "a.b.1": 2}, and a.b itself as a list."""
+    """Values of JSON by their paths: {"a": {"b": [1, 2]}} is {"a.b.0": 1, "a.b.1": 2}, and a.b itself as a list.
+
+    Lists and objects of more than 100 items are not opened.
+    """
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     values: dict[str, Any] = {}
     for key, item in pairs:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from agon.bridges.rows import Prompts
 from agon.errors import AgonError
 from agon.games.base import PUBLIC
 from agon.games.sentences import join_words
@@ -16,6 +15,7 @@ from agon.paths import ROOT
 from agon.plan import PERSON
 from agon.turns import PARTIAL
 from agon_hall.watching.match import MatchRecord, parse_detail
+from agon_hall.watching.prompts import Prompts
 
 ABSENT = "not recorded"
 

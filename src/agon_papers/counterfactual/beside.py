@@ -1,7 +1,4 @@
-"""Compares one's own models with those of the counterfactual paper: cooperation by round, and the round of comprehension.
-
-`cooperation_figure(cooperation_by_round("transcripts/mine.parquet"))` is the figure of your matches beside the paper's.
-"""
+"""Compares one's own models with those of the counterfactual paper: cooperation by round, and the round of comprehension."""
 
 import json
 from collections import Counter
@@ -13,9 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from agon import figures
 from agon.conf import current_name, current_names, suggest
 from agon.errors import AgonError
 from agon.games.matrix.metrics import limits, per_match, shares_over_rounds
@@ -24,7 +19,7 @@ from agon.metrics import summary
 from agon.metrics.interval import proportion_interval
 from agon.paths import display_path, input_path
 from agon.turns import read, read_games
-from agon_papers.counterfactual.cells import MODELS, SPELLED, VARIANTS
+from agon_papers.counterfactual.cells import MODELS, VARIANTS
 
 Turns: TypeAlias = str | Path | pd.DataFrame
 """A table of turns, or its file."""
@@ -33,8 +28,6 @@ PEERS = ["zs", "cot", "spp"]
 """Names of models as opponents."""
 OWN = " (own)"
 """Suffix of the name of a model that is not the paper's."""
-FEW = 3
-"""Least number of decisions behind a point with an interval."""
 FAMILIES = {"pd": "Prisoner's dilemma family", "rps": "Rock, paper, scissors family"}
 
 
@@ -184,51 +177,12 @@ def cooperation_of(comparison: Comparison) -> pd.DataFrame:
     return table.assign(variant=variants, low=low, high=high)[columns]
 
 
-def cooperation_figure(table: pd.DataFrame, title: str = "Cooperation over rounds") -> Figure:
-    """Draws `cooperation_by_round` as lines, a panel per variant. One's own models have thick lines and are marked as own.
-
-    Raises AgonError where there is no game of two actions.
-    """
-    if table.empty:
-        raise AgonError("there is no game of two actions, in which one could cooperate")
-    places = panel_keys(table)
-    few = table[["low", "high"]].where(table.n.ge(FEW))
-    points = table.assign(**few) if table.own.any() else table.drop(columns=["low", "high"])
-    image, axes = figures.figure(len(places), 1, (figures.NARROW, 3 + 2.5 * len(places)), share=True)
-    names = list(pd.unique(table.model))
-    for axis, (game, variant) in zip(axes, places, strict=True):
-        rows = points[(points.game == game) & (points.variant == variant)]
-        name, counts = variant if table.game.nunique() == 1 else f"{game} {variant}", sample_sizes(rows, "point")
-        head = "\n".join([name, *counts.split(", ")]) if table.own.any() else f"{name} ({counts})"
-        labels = ("", f"share of decisions\nto {name_of_cooperation(table)}")
-        figures.lines(axis, rows, "round", "model", head, labels, order=names, bold=_own_models(table))
-    figures.legend(image, axes[0], columns=1, spelled=SPELLED)
-    least = table[~table.own].n.min() if (~table.own).any() else table.n.min()
-    bars = f"\nbars: 95 % intervals of one's own, n {FEW} or more" if table.own.any() else ""
-    axes[-1].set_xlabel(
-        f"round\n95 % margin of a {'recorded ' * bool(bars)}point: ±{0.98 / least**0.5:.2f} at most{bars}"
-    )
-    figures.headline(image, title)
-    return image
-
-
-def name_of_cooperation(table: pd.DataFrame) -> str:
-    """The verb of the first actions of a table's games, in words."""
-    others = [action for action in dict.fromkeys(table.action) if action != "cooperation"]
-    return "cooperate" + (f" (or for {', '.join(others)})" if others else "")
-
-
-def comprehension(own: Turns | None = None, recorded: Turns = RECORDED, **choices: Sequence[str]) -> pd.DataFrame:
-    """The round from which the opponent is understood, by game, variant and model: one's `own` models beside the paper's.
+def comprehension_of(comparison: Comparison) -> pd.DataFrame:
+    """The round from which the opponent is understood, by game, variant and model: one's own models beside the paper's.
 
     Columns of `agon.metrics.summary` (value, sd, n, low, high), with `own`, and `never`: the round that stands for never.
-    `choices`: see `comparison`; without `agents` the zero-shot ones (zs), where both sides have them.
+    One's own matches in which no decision was readable do not count.
     """
-    return comprehension_of(comparison(own, recorded, **({"usual": ["zs"]} | choices)))
-
-
-def comprehension_of(comparison: Comparison) -> pd.DataFrame:
-    """`comprehension` of a comparison, without one's own matches in which no decision was readable."""
     matches = metrics_of(comparison)
     matches = matches[~matches.own | matches.void.lt(matches.rounds)]
     keys, cells = ["own", "game", "variant", "model"], ["agent", "opponent"]
@@ -247,17 +201,18 @@ def metrics_of(comparison: Comparison) -> pd.DataFrame:
     return pd.concat([part.astype(labels) for part in parts], ignore_index=True)
 
 
-def panel_keys(table: pd.DataFrame) -> list[tuple[str, str]]:
-    """(game, variant) of each panel of a table, the paper's first and in its order."""
-    keys = list(dict.fromkeys(zip(table.game.astype(str), table.variant.astype(str), strict=True)))
-    place = {name: number for number, name in enumerate(sort_variants(table.variant))}
-    return sorted(keys, key=lambda key: (key[0] not in FAMILIES, key[0], place[key[1]]))
-
-
 def sort_variants(variants: pd.Series) -> list[str]:
     """The different variants, the paper's first and in its order."""
     names = [str(name) for name in pd.unique(variants)]
     return [name for name in VARIANTS if name in names] + sorted(set(names) - set(VARIANTS))
+
+
+def styles_of(agents: pd.Series) -> pd.Series:
+    """Agents by the paper's names of styles; scripts by their names in conf/agent, which both sides share."""
+    names = (
+        agents.astype(str).replace(current_names("agent")).str.replace(r"^(zs|cot|spp)_sc\d+$", r"sc-\1", regex=True)
+    )
+    return names.str.replace(r"^(zs|cot|spp)_.*$", r"\1", regex=True)
 
 
 def _turns(turns: Turns) -> pd.DataFrame:
@@ -293,21 +248,13 @@ def _players(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
     players = pair[0][~pair[0].index.isin(others)].join(pair[1].agent.rename("opponent"), how="inner").reset_index()
     with_payoffs = games[games.options.map(len) > 0]
     players = players[_pairs(players).isin(set(_pairs(with_payoffs)))]
-    players = players.assign(asked=players.agent, agent=_styles(players.agent), opponent=_styles(players.opponent))
+    players = players.assign(asked=players.agent, agent=styles_of(players.agent), opponent=styles_of(players.opponent))
     return players.assign(model=players.model.where(players.model.notna(), players.asked))
 
 
 def _pairs(table: pd.DataFrame) -> pd.Series:
     """(game, variant) of every row."""
     return pd.Series(list(zip(table.game, table.variant, strict=True)), index=table.index, dtype=object)
-
-
-def _styles(agents: pd.Series) -> pd.Series:
-    """Agents by the paper's names of styles; scripts by their names in conf/agent, which both sides share."""
-    names = (
-        agents.astype(str).replace(current_names("agent")).str.replace(r"^(zs|cot|spp)_sc\d+$", r"sc-\1", regex=True)
-    )
-    return names.str.replace(r"^(zs|cot|spp)_.*$", r"\1", regex=True)
 
 
 def _select(matches: pd.DataFrame, what: str, choices: Sequence[str], usual: Sequence[str]) -> pd.DataFrame:
@@ -344,10 +291,6 @@ def _options(seat: pd.DataFrame) -> dict[str, list[str]]:
     """JSON of an action space -> its options, where it is a choice."""
     texts = [text for text in seat.legal.unique() if isinstance(text, str)]
     return {text: list(json.loads(text).get("choice", ())) for text in texts}
-
-
-def _own_models(table: pd.DataFrame) -> list[str]:
-    return list(pd.unique(table.model[table.own]))
 
 
 def sample_sizes(rows: pd.DataFrame, what: str) -> str:

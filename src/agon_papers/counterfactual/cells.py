@@ -1,8 +1,7 @@
 """The 7,120 printed cells of the counterfactual paper's Tables 1 to 24, against the recorded matches."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 
 from agon.errors import AgonError
@@ -10,7 +9,6 @@ from agon.games.matrix.metrics import limits
 from agon.metrics import summary
 from agon_papers.cells import COLUMNS
 from agon_papers.propositions import rounds_to
-from agon_papers.report.agreement import whole_cells
 
 PAPER = "counterfactual"
 
@@ -187,54 +185,3 @@ def with_intervals(stats: pd.DataFrame, published: pd.DataFrame, variants: pd.Da
     both = _beside(stats, published, variants).rename(columns={"mean": "published", "std": "published_sd"})
     names = ["table", "game", "metric", "captioned_variant", *KEYS, "published", "published_sd"]
     return both[[*names, "value", "sd", "n", "low", "high"]]
-
-
-def differences(
-    matches: pd.DataFrame, cells: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame
-) -> pd.DataFrame:
-    """The printed cells that do not agree under the reconciled reading, with the likely cause.
-
-    `cells`: those of the reconciled reading. Columns: table, row, column, published (mean and sd), recomputed, recorded (the values of
-    the matches), likely_cause.
-    """
-    values_of_cells = cells.set_index(["table", "row", "column", "statistic"]).sort_index()
-    variant_of = variants.set_index(["table", "captioned_variant"]).variant
-    rows = matches.model.astype(object).map(MODELS) + " " + matches.agent.astype(object)
-    table_rows = []
-    for table, row, column in (
-        whole_cells(cells).query("not agrees")[["table", "row", "column"]].itertuples(index=False)
-    ):
-        one = published[published.table == table].iloc[0]
-        is_variant = (matches.game == one.game) & (matches.variant == variant_of[table, one.captioned_variant])
-        values = matches[is_variant & (rows == row) & (matches.opponent == column)][READINGS["reconciled"][one.metric]]
-        cell, digits = values_of_cells.loc[(table, row, column)], _decimals(published)[table]
-        printed, recomputed = (
-            [f"{value:.{digits}f}" for value in cell[which]] for which in ("published", "recomputed")
-        )
-        cause = _cause(printed, recomputed, values.tolist()) + _same_pair(published, table, row, column)
-        recorded = ", ".join(f"{value:g}" for value in values)
-        table_rows.append((table, row, column, " ± ".join(printed), " ± ".join(recomputed), recorded, cause))
-    return pd.DataFrame(
-        table_rows, columns=["table", "row", "column", "published", "recomputed", "recorded", "likely_cause"]
-    )
-
-
-def _cause(printed: Sequence[str], recomputed: Sequence[str], values: Sequence[float]) -> str:
-    digits = sum(a != b for a, b in zip(printed[0], recomputed[0], strict=False))
-    if printed[1] == recomputed[1] and len(printed[0]) == len(recomputed[0]) and digits == 1:
-        misprint = f"{printed[0]} for {recomputed[0]}"
-        return f"misprint: the standard deviation agrees, and the mean differs in one digit ({misprint})"
-    if len(values) == 2:
-        mean, half = float(printed[0]), float(printed[1]) / np.sqrt(2)
-        pair = f"{round(mean - half)} and {round(mean + half)}"
-        return f"another match: the printed mean and deviation need values {pair}, which are not those recorded"
-    return "unknown"
-
-
-def _same_pair(published: pd.DataFrame, table: int, row: str, column: str) -> str:
-    """A text if the same mean and deviation are printed elsewhere for the same model, as if a line was copied; else empty."""
-    others = published[(published.table == table) & (published.opponent == column)]
-    others = others.assign(row=others.model + " " + others.prompt)
-    same = others.merge(others[others.row == row][["model", "mean", "std"]], on=["model", "mean", "std"])
-    twins = same.row[same.row != row]
-    return f"; the same pair is printed for {', '.join(twins)}, perhaps copied from there" if len(twins) else ""

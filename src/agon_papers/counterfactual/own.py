@@ -4,6 +4,7 @@ import pandas as pd
 
 from agon.errors import AgonError
 from agon_papers.counterfactual import cells, grades
+from agon_papers.counterfactual.beside import styles_of
 from agon_papers.counterfactual.tables import decimals_of
 
 PAPER_NAMES = {"best_reply_to_last": "tft"}
@@ -30,17 +31,12 @@ def with_paper_names(matches: pd.DataFrame) -> pd.DataFrame:
     Another agent whose name begins with a style of the paper counts as this style, and its name is added to the model's:
     `mine zs_constrained` with agent zs.
     """
-    agents, opponents = matches.agent.astype(str), matches.opponent.astype(str)
-    styles = _style_of(agents)
+    agents = matches.agent.astype(str)
+    styles, opponents = (styles_of(matches[name]).replace(PAPER_NAMES) for name in ("agent", "opponent"))
     is_other = agents.str.match(r"(zs|cot|spp)_") & ~agents.str.match(VOTES)
     models = matches.model.astype(object)
     models = models.where(models.isna() | ~is_other, models.astype(str) + " " + agents)
-    return matches.assign(model=models, agent=styles, opponent=_style_of(opponents))
-
-
-def _style_of(agents: pd.Series) -> pd.Series:
-    votes = agents.replace(PAPER_NAMES).str.replace(VOTES, r"sc-\1", regex=True)
-    return votes.str.replace(r"^(zs|cot|spp)_.+$", r"\1", regex=True)
+    return matches.assign(model=models, agent=styles, opponent=opponents)
 
 
 def statistics(matches: pd.DataFrame) -> pd.DataFrame:

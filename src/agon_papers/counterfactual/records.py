@@ -11,6 +11,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from agon.metrics.record_sets import SEED
+from agon_papers import verdict
 from agon_papers.counterfactual.cells import MODELS as SHORT
 from agon_papers.counterfactual.cells import VARIANTS, agreement, statistics, true_variants
 from agon_papers.counterfactual.chance import CONSTANT, UNIFORM, Opponents, all_opponents
@@ -63,7 +64,7 @@ NOT_BY_CHANCE = ["tokens", "efficiency", "efficiency_as_done", "validity_rate"]
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class Records(verdict.Records):
     """Matches, with the models' short names, and tables beside them; see `records_of`."""
 
     matches: pd.DataFrame

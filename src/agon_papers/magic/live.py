@@ -1,7 +1,5 @@
 """One's own games of MAgIC in the shape of the paper's tables and figures, counted as the printed numbers are."""
 
-import json
-
 import numpy as np
 import pandas as pd
 
@@ -9,8 +7,7 @@ from agon.errors import AgonError
 from agon.games.tables import seat_table
 from agon.metrics.tallies import tallies
 from agon_papers.magic.abilities import abilities
-from agon_papers.magic.cells import pairs
-from agon_papers.magic.facts import ABILITIES, AVERAGE, COMPETITIONS, PGM, SETTINGS
+from agon_papers.magic.facts import COMPETITIONS, PGM, SETTINGS
 
 PRO = "+ProPGM"
 """Suffix of the arm that plays Chameleon alone."""
@@ -31,16 +28,6 @@ DESIGN = {
 OWN = "own: "
 """Begins the label of a row that is not the paper's."""
 
-DETAILS = {
-    "cost_sharing_wr": "win_cost_sharing",
-    "cost_sharing_cost": "cost",
-    "prisoner_wr": "win_prisoner3",
-    "prisoner_score": "score",
-    "public_good_wr": "win_public_goods",
-    "public_good_payback": "payback",
-}
-"""Column of Table 2 -> metric (agon.metrics.tallies)."""
-
 POINTS = ("area", "cost", "score", "payback")
 """Metrics that are no shares."""
 
@@ -52,7 +39,7 @@ def tally(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
     Raises AgonError for turns in which nobody is under test.
     """
     seats, parts = seat_table(games), []
-    of_challengers = turns.astype({"game": str, "variant": str}).groupby(_challengers(turns, seats), sort=False)
+    of_challengers = turns.astype({"game": str, "variant": str}).groupby(challengers_of(turns, seats), sort=False)
     for _, rows in of_challengers:
         played = rows[["game", "variant"]].drop_duplicates()
         parts.append(tallies(turns.loc[rows.index], seats.merge(played, on=["game", "variant"])))
@@ -70,7 +57,7 @@ def coverage(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
 
     played, designed: numbers of different games of a family. A family of DESIGN that a challenger has not played has 0.
     """
-    challengers = _challengers(turns, seat_table(games)).dropna()
+    challengers = challengers_of(turns, seat_table(games)).dropna()
     played = turns.astype({"game": str}).groupby([challengers, "game"], sort=False).variant.nunique()
     rows = [
         (challenger, game, played.get((challenger, game), 0), number)
@@ -83,7 +70,7 @@ def coverage(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _challengers(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.Series:
+def challengers_of(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.Series:
     """The challenger of each turn's match, as in agon.metrics.tallies: agent, or agent@model, of the seats under test."""
     rows = turns[["match", "game", "variant", "seat", "agent", "model"]].astype(str)
     tested = seats[seats.tested].astype({"seat": str})[["game", "variant", "seat"]]
@@ -131,67 +118,3 @@ def scores_of(tallied: pd.DataFrame) -> pd.DataFrame:
     scaled = {name: table[name] * factor for name in ("value", "low", "high")}
     labelled = table.assign(model=labels_of(table.challenger), **scaled)
     return labelled.sort_values("model", kind="stable", ignore_index=True)
-
-
-def ability_rows(scores: pd.DataFrame) -> pd.DataFrame:
-    """Rows as of Tables 1 and 4: index model; win_rate, the seven abilities and area, absent where nothing counts for them."""
-    metric_names = scores.metric.replace({"spy_win": "deception", "coordination_of_games": "coordination"})
-    wide = scores.assign(metric=metric_names).pivot(index="model", columns="metric", values="value")
-    return wide.reindex(index=scores.model.unique(), columns=["win_rate", *ABILITIES, "area"])
-
-
-def detail_rows(scores: pd.DataFrame) -> pd.DataFrame:
-    """Rows as of Table 2: index model, columns of DETAILS."""
-    wide = scores.pivot(index="model", columns="metric", values="value").reindex(index=scores.model.unique())
-    return wide.reindex(columns=list(DETAILS.values())).set_axis(list(DETAILS), axis=1)
-
-
-def average_improvement(table: pd.DataFrame, name: str = AVERAGE) -> pd.DataFrame:
-    """The mean change by beliefs (points) over the models of `table` that have both rows, as one row."""
-    before, after = pairs(table)
-    return (after - before).mean().to_frame(name).T
-
-
-def axis_names(games: pd.DataFrame) -> pd.DataFrame:
-    """The name of each setting on the axes of Figure 10: game, setting, axis.
-
-    For the dilemma a name has three numbers: the points of each player if all cooperate, of a player who defects alone,
-    and of each player if two defect.
-    """
-    rows = []
-    for game in games[games.game.isin(["prisoner3", "public_goods"])].itertuples():
-        settings = json.loads(game.settings)
-        numbers = [settings.get(name) for name in ("cooperate", "one_defect", "two_defect", "multiplier")]
-        rows.append((game.game, game.variant, "-".join(f"{number:g}" for number in numbers if number is not None)))
-    return pd.DataFrame(rows, columns=["game", "setting", "axis"])
-
-
-def defection_shares(tallied: pd.DataFrame, names: pd.DataFrame) -> pd.DataFrame:
-    """Percent of rounds of defection by score setting (Figure 10): model, axis, value, n (rounds). `names`: see `axis_names`."""
-    rows = tallied[tallied.metric == "rationality_prisoner3"].merge(names, on=["game", "setting"])
-    sums = rows.groupby(["challenger", "axis"], sort=False)[["hits", "n"]].sum().reset_index()
-    return sums.assign(model=labels_of(sums.challenger), value=100 * sums.hits / sums.n)[
-        ["model", "axis", "value", "n"]
-    ]
-
-
-def investments(turns: pd.DataFrame, games: pd.DataFrame, names: pd.DataFrame) -> pd.DataFrame:
-    """The points that the seat under test named in all rounds of a public good, by multiplier (Figure 10).
-
-    Columns: model, axis, value (mean points per game), above (percent of games with more than the endowment), n (games).
-    Points are those of the answers, before any cut to what was left; an unreadable answer is 0.
-    """
-    seats = seat_table(games)
-    rows = turns.astype({"game": str, "variant": str}).assign(challenger=_challengers(turns, seats))
-    rows = rows[rows.game == "public_goods"].merge(seats[seats.tested], on=["game", "variant", "seat"])
-    if rows.empty:
-        return pd.DataFrame(columns=["model", "axis", "value", "above", "n"])
-    rows["points"] = pd.to_numeric(rows.action.astype(object)).fillna(0)
-    of_games = rows.groupby(["challenger", "match", "setting"]).agg(
-        points=("points", "sum"), endowment=("endowment", "first")
-    )
-    of_games = of_games.reset_index().assign(game="public_goods").merge(names, on=["game", "setting"])
-    of_games["exceeds"] = 100.0 * (of_games.points > of_games.endowment)
-    groups = of_games.groupby(["challenger", "axis"], sort=False)
-    table = groups.agg(value=("points", "mean"), above=("exceeds", "mean"), n=("match", "size")).reset_index()
-    return table.assign(model=labels_of(table.challenger))[["model", "axis", "value", "above", "n"]]

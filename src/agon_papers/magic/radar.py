@@ -1,4 +1,4 @@
-"""Figures of abilities: radars in small multiples, areas beside win rates, and ranges. PNG and SVG by `agon.figures.save`."""
+"""Figures of abilities: radars in small multiples, and areas beside win rates. PNG and SVG by `agon.figures.save`."""
 
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
 
-from agon.figures import COLOURS, NARROW, column, figure, headline, heatmap, legend, name_rows, styled
+from agon.figures import COLOURS, NARROW, headline, legend, name_rows, styled
 
 SHORT = {
     "judgement": "Judge.",
@@ -153,74 +153,6 @@ def pair_figure(
         radar(place, row[list(abilities)], head, {**VANILLA, "label": "without beliefs"}, "#999999")
         place.title.set_fontweight("bold" if name in own else "normal")
     legend(fig, places, 1, note=note)
-    return fig
-
-
-@styled
-def range_figure(
-    panels: Mapping[str, tuple[pd.DataFrame, str, tuple[float, float]]], title: str, mark: str = "", note: str = ""
-) -> Figure:
-    """A panel of `ranges` for every title -> (table, unit, limits).
-
-    `mark`: the diamond's meaning, if a table has `value`. `note`: what else to say, below.
-    """
-    fig, places = column([len(table) for table, _, _ in panels.values()])
-    headline(fig, title)
-    for axes, (name, (table, unit, limits)) in zip(places, panels.items(), strict=True):
-        ranges(axes, table, name, unit, limits, mark)
-    where = "The number is somewhere in its bar; the paper does not print where."
-    legend(fig, places, 1, note="\n".join(filter(None, [where, note])))
-    return fig
-
-
-@styled
-def ranges(axes: Axes, table: pd.DataFrame, title: str, unit: str, limits: tuple[float, float], mark: str = "") -> None:
-    """A bar from `low` to `high` per model, hatched or, with beliefs, filled; `value`, if there, as a diamond, which means `mark`."""
-    digits, names = ".1f" if limits[1] <= 100 else ".0f", []
-    for row, one in enumerate(table.to_dict("records")):
-        if np.isnan(one["low"]):
-            names.append(f"{one['model']}: no outcome fits")
-            continue
-        names.append(f"{one['model']}: {one['low']:{digits}} to {one['high']:{digits}}")
-        looks: dict[str, Any] = {"color": "white", "hatch": HATCH, "label": "without beliefs"}
-        if one["model"].endswith("+PGM"):
-            looks = {"color": "#9ecae1", "label": "with beliefs (+PGM)"}
-        axes.barh(row, one["high"] - one["low"], left=one["low"], height=0.34, edgecolor="black", lw=0.7, **looks)
-        if "value" in one:
-            axes.plot(one["value"], row, ls="", label=mark, **DIAMOND)
-    name_rows(axes, names)
-    axes.set(xlim=limits, xlabel=unit)
-    axes.set_title(title, loc="left")
-    axes.grid(axis="x", lw=0.4, color="#dddddd")
-    axes.set_axisbelow(True)
-
-
-@styled
-def gain_figure(table: pd.DataFrame, level: float) -> Figure:
-    """Gains of every model and ability, framed where the exact test of two samples with independent decisions is significant.
-
-    `table`: model, metric, gain, n (decisions or games of each sample), and p after Holm's correction over all of them: all_fisher
-    (decisions are independent), all_fisher_games (all decisions of a game are equal). `level`: significance is p below it.
-    """
-    order = {"index": "model", "columns": "metric"}
-    models, metrics = table.model.unique(), table.metric.unique()
-    gains, p, bound = (
-        table.pivot(**order, values=name).reindex(index=models, columns=metrics)
-        for name in ("gain", "all_fisher", "all_fisher_games")
-    )
-    fig, [axes] = figure(1, 1, (NARROW, 4.4 + 0.42 * len(models)))
-    text = gains.map("{:+.0f}".format).rename_axis("").rename_axis("", axis=1)
-    sizes = table.groupby("metric").n.agg(lambda n: " to ".join(map(str, sorted({n.min(), n.max()}))))
-    gains = gains.rename(columns=lambda name: f"{name.replace('_', '-')} (n {sizes[name]})")
-    wide = float(gains.abs().max().max())
-    unit = f"change with beliefs in percentage points\nframed, *: p < {level:g} (Fisher's exact\ntest, Holm's correction over all)"
-    heatmap(axes, gains, text, "", unit, outlined=p < level, limits=(-wide, wide))
-    most, least = (int((values < level).sum().sum()) for values in (p, bound))
-    headline(
-        fig,
-        f"With beliefs {most or 'none'} of {p.size} abilities change significantly if decisions are independent, "
-        f"and {least or 'none'} if all decisions of a game are alike",
-    )
     return fig
 
 

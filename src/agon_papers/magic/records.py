@@ -10,11 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from agon.metrics.record_sets import BLOCK
+from agon_papers import verdict
 from agon_papers.magic import cells, counts
 from agon_papers.magic.abilities import area
 from agon_papers.magic.facts import ABILITIES, PGM, SETTINGS, WIN_RATES, Facts
 from agon_papers.resampling import any_rows, jeffreys
-from agon_papers.verdict import Missing
 
 AFTER = "_after"
 """Suffix of the columns with beliefs in the table `models`."""
@@ -28,7 +28,7 @@ UNKNOWN = ("cost_sharing_cost", "prisoner_score", "public_good_payback")
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class Records(verdict.Records):
     """The paper's tables. Its games are not published: resamples draw the games behind a printed share anew.
 
     Decisions of a game may all be alike. So a share of decisions is drawn as if only games counted.
@@ -36,8 +36,6 @@ class Records:
 
     facts: Facts
     unit: ClassVar[str] = "game"
-    players: ClassVar[tuple[str, Sequence[str]]] = ("uniform", ())
-    """Nobody is simulated: `by_chance` raises Missing."""
 
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
         """The rows of a table, by model. Raises ValueError for a `where`, and Missing for a missing row.
@@ -93,18 +91,6 @@ class Records:
             return drawn.iloc[any_rows(len(table), block)[place]] if drawing == "correlation" else drawn
 
         return one
-
-    def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
-        """Empty, because no games are drawn."""
-        return ()
-
-    def by_chance(self, table: pd.DataFrame, player: str, number: int) -> pd.DataFrame:
-        """Raises Missing, since the paper has no uniform player."""
-        raise Missing("nothing is printed of a uniform player")
-
-    def true_variant(self, table: int, variant: str) -> str:
-        """Raises Missing, since no caption names a variant."""
-        raise Missing("no caption names a variant")
 
     @cached_property
     def _counts(self) -> dict[tuple[str, str, float], tuple[float, int, str]]:

@@ -49,15 +49,62 @@ def absent(cells: pd.DataFrame, why: Mapping[str, str]) -> pd.DataFrame:
 
 
 def differing(cells: pd.DataFrame) -> pd.DataFrame:
-    """The printed cells that do not agree even as reconciled: paper, table, row, column, published, recomputed."""
+    """The printed cells that do not agree even as reconciled: paper, table, row, column, published, recomputed, why."""
     numbers = cells[cells.recomputed.notna() & (cells.statistic != "grade")]
     parts = numbers[(numbers.reading == "reconciled") & ~numbers.agrees]
+    rounded = [f"{row.recomputed:.{len(f'{row.published:g}'.partition('.')[2])}f}" for row in parts.itertuples()]
     keys = ["paper", "table", "row", "column"]
-    return parts.groupby(keys, sort=False)[["published", "recomputed"]].agg(_both).reset_index()
+    groups = parts.assign(rounded=rounded).groupby(keys, sort=False)
+    found = groups[["published", "recomputed", "rounded"]].agg(_both).assign(statistic=groups.statistic.first())
+    found["why"] = [WHY.get(row.statistic, "rounds to {0.rounded}").format(row) for row in found.itertuples()]
+    return found.drop(columns=["rounded", "statistic"]).reset_index()
+
+
+WHY = {
+    "most": "the records allow at most {0.recomputed}",
+    "least": "the records need at least {0.recomputed}",
+    "more than": "printed as more than {0.published}",
+    "copy": "another place prints {0.recomputed}",
+    "counted": "no count gives it; the nearest gives {0.rounded}",
+}
+"""Statistic -> why a printed number does not agree; any other one rounds to another number."""
 
 
 def _both(values: pd.Series) -> str:
     return " ± ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+
+
+def causes(cells: pd.DataFrame, variants: pd.DataFrame) -> pd.DataFrame:
+    """paper, literal, variant, calculation, known, lost, reconciled: how the agreeing cells of the two readings differ.
+
+    literal + variant + calculation + known - lost = reconciled. `variant`: cells that agree once they are compared with
+    another variant than the one that their caption names, or the head of their column. `calculation`: that agree by
+    another calculation. `known`: that only the reconciled reading can recompute. `lost`: that agree literally alone.
+    `variants`: `true_variants`.
+    """
+    keys = ["paper", "table", "row", "column"]
+    numbers = cells[(cells.statistic != "grade") & cells.recomputed.notna()].astype({"table": str})
+    both = numbers.groupby([*keys, "reading"], sort=False).agrees.all().astype(object).unstack("reading").reset_index()
+    first, then = (both[reading] if reading in both else pd.Series(None, both.index, object) for reading in READINGS)
+    sets = variants.astype({"table": str})
+    alone = ~sets.duplicated(["paper", "table"], keep=False)
+    renamed = sets.variant != sets.captioned_variant
+    tables, heads = (
+        pd.MultiIndex.from_frame(sets.loc[renamed & of, names])
+        for of, names in ((alone, keys[:2]), (~alone, ["paper", "table", "captioned_variant"]))
+    )
+    other = pd.MultiIndex.from_frame(both[keys[:2]]).isin(tables)
+    other |= pd.MultiIndex.from_frame(both[["paper", "table", "column"]]).isin(heads)
+    turned = then.eq(True) & first.eq(False)
+    counts = {
+        "literal": first.eq(True),
+        "variant": turned & other,
+        "calculation": turned & ~other,
+        "known": then.eq(True) & first.isna(),
+        "lost": first.eq(True) & ~then.eq(True),
+        "reconciled": then.eq(True),
+    }
+    return pd.DataFrame(counts).groupby(both.paper, sort=False).sum().reset_index()
 
 
 def verdicts(claims: pd.DataFrame) -> pd.DataFrame:
@@ -68,6 +115,7 @@ def verdicts(claims: pd.DataFrame) -> pd.DataFrame:
     return counts.set_axis(names, axis=1).assign(turned=turned).reset_index()
 
 
+READINGS = ["literal", "reconciled"]
 VERDICTS = ["holds", "holds, as chance does", "fails", "undecided", "cannot be checked"]
 WEIGHTS = ["abstract", "introduction and conclusion", "details"]
 

@@ -6,18 +6,19 @@ import shutil
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from agon.errors import AgonError
-from agon.notebook.page import without_headline
+from agon.notebook.page import is_wide, title_of, without_headline
 from agon_papers.report.agreement import (
     VERDICTS,
     WEIGHTS,
     agreed,
+    causes,
     chosen,
     differing,
     graded,
@@ -49,9 +50,24 @@ def gather(notebooks: Path, target: Path) -> None:
             shutil.copyfile(path, target / kind / path.name)
 
 
-def makers(notebooks: Path) -> dict[str, str]:
-    """Figure -> the notebook that made it, for the outputs in `notebooks`/NAME/figures."""
-    return {path.stem: path.parts[-3] for path in sorted(notebooks.glob("*/figures/*.png"))}
+class Figure(NamedTuple):
+    """A figure of a notebook."""
+
+    maker: str
+    """The notebook that made it."""
+    headline: str
+    """Its title, or its name in words if it has none."""
+    wide: bool
+    """Whether it is wider than a phone."""
+
+
+def makers(notebooks: Path) -> dict[str, Figure]:
+    """Name -> figure, of the drawings in `notebooks`/NAME/figures."""
+    drawings = {path: path.read_text(encoding="utf-8") for path in sorted(notebooks.glob("*/figures/*.svg"))}
+    return {
+        path.stem: Figure(path.parts[-3], title_of(text) or path.stem.replace("_", " "), is_wide(text))
+        for path, text in drawings.items()
+    }
 
 
 def _cells(notebook: Path) -> list[dict[str, Any]]:
@@ -69,7 +85,7 @@ def index(
     findings: pd.DataFrame,
     papers: Mapping[str, Mapping[str, Any]],
     notebooks: Sequence[Path],
-    figures: Mapping[str, str],
+    figures: Mapping[str, Figure],
     explorers: Mapping[str, str] | None = None,
     players: Mapping[str, str] | None = None,
     rates: pd.DataFrame | None = None,
@@ -81,7 +97,7 @@ def index(
     """The front page: findings on each paper, and links to every notebook and figure. All text is escaped.
 
     `findings`: rows of `agon_papers.findings`, a paper's main finding first. `papers`: paper -> title, link (if any), and `heads`,
-    the sections that sum it up. `notebooks`: in the order of the page. `figures`: figure -> the notebook that made it, or "".
+    the sections that sum it up. `notebooks`: in the order of the page. `figures`: name -> figure (`makers`).
     `explorers`: page -> its description. `players`: notebook -> its players, or its subject. `rates`: docs/statistics/rule.csv,
     how often the rule decides at a margin, and beyond. `game`: what templates/play.js needs. `citation`: CITATION.cff.
     `drawings`: figure -> its SVG, of the main findings. `changed`: what `rule_changes` counts.
@@ -113,23 +129,36 @@ def index(
             for name, about in papers.items()
         ],
         explorers=explorers or {},
-        cells=list(numbers.itertuples()),
+        cells=list(numbers.itertuples(index=False)),
+        causes=list(causes(cells, variants).itertuples(index=False)),
         total=_sums(numbers, "reconciled"),
         literal=_sums(numbers, "literal"),
         corrected=_corrected(claims),
         changed=changed or {},
         graded=list(words.itertuples()),
         words=int((reconciled.of - reconciled.agree).sum()),
-        differing=list(differing(cells).itertuples()),
-        claims=list(verdicts(claims).itertuples()),
+        differing=list(differing(cells).itertuples(index=False)),
+        claims=list(verdicts(claims).itertuples(index=False)),
         verdicts=claims.verdict.value_counts().reindex(VERDICTS, fill_value=0).to_dict(),
         leaning=list(leaning(variants).itertuples()),
-        variants=list(chosen(variants).itertuples()),
+        variants=list(chosen(variants).itertuples(index=False)),
         notebooks=cards,
-        figures=[{"name": name, "maker": maker, "title": titles.get(maker, "")} for name, maker in figures.items()],
+        figures=[
+            {"name": name, "title": titles.get(figure.maker, "")} | figure._asdict() for name, figure in figures.items()
+        ],
         errors=_error_rates(rates) if rates is not None else {},
+        turned=game is not None and _is_turned(game),
         game=game and Markup(json.dumps(game).replace("<", "\\u003c")),
         citation=citation or {},
+    )
+
+
+def _is_turned(game: Mapping[str, Any]) -> bool:
+    """Whether a game is rock, paper, scissors in which what usually loses wins."""
+    usual = [("rock", "scissors"), ("scissors", "paper"), ("paper", "rock")]
+    place = {action: number for number, action in enumerate(game["actions"])}
+    return set(place) == {"rock", "paper", "scissors"} and all(
+        game["points"][place[winner]][place[loser]] < 0 for winner, loser in usual
     )
 
 

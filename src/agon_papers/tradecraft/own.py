@@ -98,29 +98,38 @@ def seatings(facts: Facts) -> pd.DataFrame:
 def _seats(turns: pd.DataFrame) -> pd.DataFrame:
     """A row per seat of the matches between two models: match, seat, model, persona, name, matchup, problem, turns, won."""
     rows = turns[turns.game.eq("tradecraft")]
-    known = players(rows).dropna(subset="model") if len(rows) else pd.DataFrame({"match": []})
-    known = known[known.groupby("match").match.transform("size") == 2]
-    if known.empty:
+    seats = players(rows).dropna(subset="model") if len(rows) else pd.DataFrame({"match": []})
+    seats = seats[seats.groupby("match").match.transform("size") == 2]
+    if seats.empty:
         raise AgonError("there are no matches of TradeCraft between two models in these turns")
-    facts = rows.groupby("match", observed=True).agg(
+    matches = rows.groupby("match", observed=True).agg(
         problem=("variant", "first"), turns=("round", "max"), repetition=("repetition", "first")
     )
-    facts.index = facts.index.astype("str")
-    seats = known.merge(facts.astype({"problem": "str"}), left_on="match", right_index=True)
-    seats = seats.assign(persona=[_persona(agent) for agent in seats.agent])
-    alike = seats.groupby("match").model.transform("nunique") == 1
-    if seats[alike].model.nunique() > 1:
-        names = ", ".join(sorted(seats[alike].model.unique()))
-        raise AgonError(f"personas of several models ({names}) are in these turns: give the turns of one")
-    seats["name"] = seats.persona.where(alike, seats.model)
-    same = seats.groupby("match").persona.transform("nunique").eq(1) & alike
-    nth = seats[same & seats.seat.eq(0)].sort_values(["repetition", "match"]).groupby(["problem", "name"]).cumcount()
-    order = seats.match.map(pd.Series(nth.to_numpy(), seats.match[nth.index])).fillna(0).astype(int)
-    seats["name"] = seats.name.mask(same, seats.name + "-" + (1 + (seats.seat + order) % 2).astype(str))
-    pairs = seats.groupby("match").name.agg(lambda names: frozenset(names))
-    keys = {frozenset(map(_own_name, names)): panel for panel, names in _persona_panels().items()}
-    matchups = {match: keys.get(pair) or "_vs_".join(sorted(pair)) for match, pair in pairs.items()}
-    return seats.assign(matchup=seats.match.map(matchups)).sort_values(["match", "seat"], ignore_index=True)
+    matches = matches.set_axis(matches.index.astype("str")).astype({"problem": "str"})
+    seats = seats.merge(matches, left_on="match", right_index=True)
+    seats["persona"] = seats.agent.map(_persona)
+    seats["name"] = _names(seats)
+    panels = {frozenset(map(_own_name, names)): panel for panel, names in _persona_panels().items()}
+    pairs = {match: frozenset(names) for match, names in seats.groupby("match").name}
+    matchups = {match: panels.get(pair) or "_vs_".join(sorted(pair)) for match, pair in pairs.items()}
+    seats["matchup"] = seats.match.map(matchups)
+    return seats.sort_values(["match", "seat"], ignore_index=True)
+
+
+def _names(seats: pd.DataFrame) -> pd.Series:
+    """The name of the player on each seat; see `own_facts`. Raises AgonError for personas of several models."""
+    matches = seats.groupby("match")
+    alike = matches.model.transform("nunique") == 1
+    models = sorted(seats[alike].model.unique())
+    if len(models) > 1:
+        raise AgonError(f"personas of several models ({', '.join(models)}) are in these turns: give the turns of one")
+    names = seats.persona.where(alike, seats.model)
+    same = alike & matches.persona.transform("nunique").eq(1)
+    first = seats.assign(name=names)[same & seats.seat.eq(0)].sort_values(["repetition", "match"])
+    nth = first.groupby(["problem", "name"]).cumcount()
+    order = seats.match.map(dict(zip(first["match"], nth, strict=True))).fillna(0).astype(int)
+    number = 1 + (seats.seat + order) % 2  # in every other match of a problem the two exchange their seats
+    return names.mask(same, names + "-" + number.astype(str))
 
 
 def _persona(agent: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from agon_papers import verdict
 from agon_papers.resampling import Units
 from agon_papers.tradecraft import counts, scores, setups
 from agon_papers.tradecraft.cells import RADAR, ROUNDING, cells
@@ -89,7 +90,7 @@ OF_RULES: Mapping[str, Callable[[Facts], pd.DataFrame]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class Records(verdict.Records):
     """Tables of the facts. The units of resampling are games."""
 
     facts: Facts
@@ -109,17 +110,6 @@ class Records:
     def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
         """The number of games of each pair of players."""
         return self._games.sizes(tables)
-
-    players: ClassVar[tuple[str, Sequence[str]]] = ("uniform", ())
-    """Nobody is simulated: `by_chance` raises Missing."""
-
-    def by_chance(self, table: pd.DataFrame, player: str, number: int) -> pd.DataFrame:
-        """Raises Missing."""
-        raise Missing("what a uniform trader would score, no assessor has said")
-
-    def true_variant(self, table: int, variant: str) -> str:
-        """Raises Missing."""
-        raise Missing("no table of this paper has a variant in its caption")
 
     @cached_property
     def complete_facts(self) -> Facts:

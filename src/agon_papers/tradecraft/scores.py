@@ -63,19 +63,6 @@ def ways(facts: Facts, tolerance: float) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["pass", "pooling", "turns", "agree", "of", "furthest"])
 
 
-def without_one(facts: Facts, matchup: str, name: str, dimension: str, tolerance: float) -> pd.DataFrame:
-    """The single scores without which the average is the printed radar value.
-
-    Columns: game, turn, score, value (the average without it).
-    """
-    table = score_table(facts, [2])
-    part = table[(table.matchup == matchup) & (table.name == name) & (table.dimension == dimension)]
-    part = part.rename(columns={"match": "game", "value": "score"})
-    value = (part.score.sum() - part.score) / (len(part) - 1)
-    fits = (value - printed(facts)[matchup, name, dimension]).abs() <= tolerance
-    return part.assign(value=value)[fits][["game", "turn", "score", "value"]].reset_index(drop=True)
-
-
 def outcomes(facts: Facts) -> pd.DataFrame:
     """Figure 6: winners against losers of the logged persona games over all turns. A row per dimension and pass
     (`source`).

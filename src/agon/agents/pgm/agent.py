@@ -1,18 +1,20 @@
 """MAgIC's PGM-aware agent (section 4), in any game: it forms beliefs about the beliefs of the others before it decides.
 
 The agent asks its model private questions and reminds it of the answers before a decision. The game itself does not change.
-`semantics` published does as the released code does. It differs in these points:
+With `semantics` published the agent does as the released code does. It differs from `semantics` strict in these points:
 
-- Chameleon's ballot is the matrix's suspect, whatever was answered: the highest seat of equals, and for the chameleon, whose
-  own view holds nothing, the highest other seat. Here the ballot is the model's own, and it is told whom it suspects most.
-- Of equal targets it takes one by its number; in Undercover it infers the agent's role from the matrix, aims at the last
-  seat when that is open, and as the undercover at who suspects it most. Here equals are nobody, the role is the one that
-  the agent has named, and the undercover aims at who suspects it least, as the paper words it (A.7, Table 5).
-- Notes are seen at clues and interviews, and not at the ballot and the guess. Here they are seen at every decision and not in
+- In Chameleon its ballot is the matrix's suspect, whatever the model answers. Of equal suspects it takes the highest seat. The
+  chameleon's own row suspects nobody else, so it votes for the highest other seat. Strict: the ballot is the model's own, and the
+  model is told whom it suspects most.
+- Of equal targets it takes one by its number. In Undercover it infers its role from its own row of the matrix. If that row is even,
+  it aims at the last seat; if it suspects itself, at the player that suspects it most. Strict: there is no target among equals, the
+  role is the one that the agent has named, and the undercover aims at the player that suspects it least, as the paper words it
+  (A.7, Table 5).
+- It sees its notes at clues and interviews, and not at the ballot and the guess. Strict: it sees them at every decision, and not in
   interviews, which ask all agents the same.
-- In the dilemma and the public good it says what to aim for, also before the first forecast to all seats but the first; in
-  cost sharing to the first seat alone. Here all seats are told the same, and aims are the game's.
-- An analysis that could not be read fades the matrix, as one without news does. Here it changes nothing.
+- In the dilemma and the public good it is told what to aim for, and all seats but the first are told so even before the first
+  forecast. In cost sharing only the first seat is told. Strict: all seats are told the same, and the aims are the game's.
+- An analysis that cannot be read fades the matrix, as one without news does. Strict: it changes nothing.
 
 The prompt sets as_printed and as_played have the paper's aims in either semantics. What they ask for in text stays in text: the
 agent sees the whole answers again (`answers`), not their lines alone (`written`).
@@ -47,12 +49,12 @@ class BeliefPrompts(NamedTuple):
     """The prompts of an agent with beliefs."""
 
     agent: Prompts
-    own: Template
+    beliefs: Template
 
     @property
     def text(self) -> str:
         """The templates' own text, which ids of matches hash."""
-        return f"{self.agent.text}\n{self.own.text}"
+        return f"{self.agent.text}\n{self.beliefs.text}"
 
 
 class BeliefNotes(NamedTuple):
@@ -71,6 +73,7 @@ class BeliefNotes(NamedTuple):
     suspect: str | None
     """The player that it suspects most. None: nobody stands out."""
     published: bool
+    """Whether the semantics are `published`."""
     news: Callable[[], str]
     """Renders the events since the agent's last question, with the game's own prompt."""
 
@@ -131,9 +134,9 @@ class Beliefs:
 
     @staticmethod
     def texts(game: Any, agent: Any, folder: str | None = None, **_: Any) -> BeliefPrompts:
-        """The prompts of the wrapped agent, and its own.
+        """The prompts of the wrapped agent, and those of the questions about beliefs.
 
-        Raises AgonError for a game with a wording of its own.
+        Raises AgonError for a game with a wording of its own, and where there are no such questions.
         """
         require_own_words(game)
         prompt_set = _settings_of_llm(agent).get("prompts", OURS)
@@ -188,8 +191,8 @@ class Beliefs:
             if answer is not None:
                 self.answers = (*self.answers, text_of_analysis(draft.reply, space, reads))
 
-    def _ask_again(self, view: Observation, how: str, fault: str) -> str:
-        return self._template(view).render("again", fault, view).strip() + how
+    def _ask_again(self, view: Observation, instructions: str, fault: str) -> str:
+        return self._template(view).render("again", fault, view).strip() + instructions
 
     def _template(self, view: Observation) -> Template:
         return beliefs_of(view.rules, self.folder, self.llm.prompts)

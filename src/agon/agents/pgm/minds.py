@@ -13,7 +13,7 @@ Semantics = Literal["strict", "published"]
 Thinking = Generator[Space, Any, None]
 
 WORDS = Text(600)
-"""Reasons and plans."""
+"""The space of reasons and plans: a text of at most 600 characters."""
 
 
 class BeliefState(ABC):
@@ -33,7 +33,7 @@ class BeliefState(ABC):
 
     @classmethod
     def questions(cls, game: Any) -> Times:
-        """The least and the greatest number of questions in a match. Unknown here."""
+        """The least and the greatest number of questions in a match. By default no number is known."""
         return Times()
 
     @abstractmethod

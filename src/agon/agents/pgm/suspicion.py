@@ -52,7 +52,7 @@ def prior(seats: int, seat: int, spy: bool | None) -> Matrix:
 def updated(matrix: Matrix, factors: Sequence[Sequence[float]]) -> Matrix:
     """The matrix after one analysis: softmax, row by row, of M x (1 + 0.1 F). Section 4.1 and Figure 5, as the code has it.
 
-    Every update moves a row towards uniform: earlier evidence has a third of the weight of the latest.
+    Every update moves a row towards uniform. With n seats, earlier evidence keeps about 1 / n of its weight at each update.
     """
     return tuple(
         _softmax([cell * (1 + WEIGHT * factor) for cell, factor in zip(row, changes, strict=True)])
@@ -183,7 +183,7 @@ class SuspicionState(BeliefState):
         self.players: tuple[str, ...] = view.rules.players
 
     def shown(self, phase: str, aside: bool) -> bool:
-        """Published: at clues and interviews."""
+        """Whether the agent sees the notes in a phase. With `semantics` published: at clues and in interviews."""
         return aside or phase == "clue" if self.published else not aside
 
     def update(self, ratings: Mapping[tuple[int, int], int] | None) -> None:

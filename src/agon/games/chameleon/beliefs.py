@@ -27,7 +27,7 @@ class BeliefState(SuspicionState):
         return [count for count, event in enumerate(view.past, 1) if event.phase == "clue"][self.done :]
 
     def think(self, view: Observation) -> Thinking:
-        """Asks for each player whether it has become more suspicious or less: in the seat's own view, and in each other's."""
+        """Asks whether each player has become more or less suspicious, in the view of the seat and in that of every other."""
         self.done += 1
         self.written = ()
         if self.by_numbers:
@@ -45,7 +45,7 @@ class BeliefState(SuspicionState):
             self.written = (form.format(answer),)
 
     def ballot(self, view: Observation) -> Any:
-        """Published: the matrix's suspect."""
+        """The suspect of the matrix, with the published semantics; else None."""
         if not self.published or view.phase != "vote":
             return None
         allowed = [seat for seat in range(self.seats) if self.players[seat] in view.legal]

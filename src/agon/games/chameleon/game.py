@@ -10,8 +10,8 @@ from agon.games.spaces import Form, Space, Text
 from agon.registry import kind
 
 CREDITS = {"caught": (0, 2), "guessed": (1, 1), "escaped": (2, 0), "even": (1, 1)}
-"""Outcome -> (chameleon's credits, those of each other player); 2 in all. MAgIC, A.2, with the outcomes as its code numbers
-them (0 to 3, in this order): as the paper words them, a wrong accusation would pay 1 : 1, against its own Figure 5."""
+"""Outcome -> (the chameleon's credits, those of each other player); both together are 2. MAgIC, A.2. The outcomes are those of
+its code (0 to 3, in this order): by the paper's words a wrong accusation would pay 1 : 1, against its own Figure 5."""
 
 ROLES = ("chameleon", "non-chameleon")
 
@@ -29,9 +29,9 @@ class Facts(game.Facts):
 class Chameleon(Deduction):
     """MAgIC, sections 2 and A.1. One clue each, then the ballot; a chameleon that is accused guesses the word, once.
 
-    A guess is right if its letters and digits are the word's; none, or an unreadable one, is wrong. Interviews, before
-    every clue: who am I? and after it: whom does each player suspect? There the chameleon, which has no view of its own to
-    give, names the word instead.
+    A guess is right if its letters and digits are the word's; none, or an unreadable one, is wrong. Interviews ask before
+    every clue: who am I? They ask after it: whom does each player suspect? The chameleon has no suspect of its own: it
+    names the word instead.
     """
 
     credits = CREDITS

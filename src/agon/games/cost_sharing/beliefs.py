@@ -1,4 +1,4 @@
-"""What one seat believes in cost sharing: how each changes what it would carry."""
+"""One seat's beliefs in cost sharing: whether each airline will offer to carry more or less."""
 
 from agon.agents.pgm.minds import ActionForecast
 from agon.games import Observation
@@ -9,7 +9,7 @@ class BeliefState(ActionForecast):
     """Forecasts in three words, after the votes of a round."""
 
     def forecast(self, view: Observation, seat: int) -> Choice:
-        """The options for a change of the seat's share."""
+        """The ways in which the seat may change its share."""
         return Choice(("carry more", "carry the same", "carry less"))
 
     def known(self, view: Observation) -> int:

@@ -29,7 +29,7 @@ SIZES = ("small", "medium", "large")
 
 
 class Airline(NamedTuple):
-    """What an airline does at the airport."""
+    """An airline's traffic at the airport."""
 
     name: str
     flights: int
@@ -43,7 +43,7 @@ class Airline(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The events that everybody knows."""
+    """The public rules."""
 
     name: str
     seats: int
@@ -62,10 +62,11 @@ class State(NamedTuple):
     ballots: tuple[str | None, ...]
     """The ballots of this round, if they are cast one by one."""
     past: tuple[Event, ...]
-    """What everybody knows."""
+    """The events that everybody knows."""
     outcome: str = ""
     """`agree` or `fail` at the end."""
     agreed: Shares | None = None
+    """The division that all voted for (percent)."""
 
 
 @kind("agon.games.cost_sharing.CostSharing")
@@ -87,7 +88,9 @@ class CostSharing(Game[State]):
     airlines: Sequence[Any]
     """Airline by seat, or mappings that make one."""
     proposals: Sequence[Sequence[float]]
+    """The opening proposal of each seat (percent)."""
     fee: int = 1_000_000
+    """Currency units."""
     tested: Sequence[int] = ()
     rounds: int = 5
     semantics: Semantics = "strict"
@@ -99,9 +102,12 @@ class CostSharing(Game[State]):
     _vote: Choice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        airlines = tuple(
-            Airline(**airline) if isinstance(airline, Mapping) else Airline(*airline) for airline in self.airlines
-        )
+        try:
+            airlines = tuple(
+                Airline(**airline) if isinstance(airline, Mapping) else Airline(*airline) for airline in self.airlines
+            )
+        except TypeError:
+            raise ValueError(f"{self.name}: an airline needs {', '.join(Airline._fields)}, and nothing else") from None
         seats, names = len(airlines), tuple(airline.name for airline in airlines)
         if seats < 2 or len(set(names)) < seats:
             raise ValueError(f"{self.name}: the airlines {list(names)} must be two at least, with different names")
@@ -110,7 +116,9 @@ class CostSharing(Game[State]):
                 raise ValueError(
                     f"{self.name}: airline {airline.name} flies {airline.aircraft!r}, not {', '.join(SIZES)}"
                 )
-            if airline.flights < 1 or airline.passengers < 1 or not airline.hours > 0:
+            numbers = airline.flights, airline.passengers, airline.hours
+            are_numbers = all(type(number) in (int, float) for number in numbers)
+            if not are_numbers or airline.flights < 1 or airline.passengers < 1 or not airline.hours > 0:
                 raise ValueError(f"{self.name}: the numbers of airline {airline.name} must be above 0")
         check_counts(self.name, rounds=self.rounds, fee=self.fee)
         require_choice(f"{self.name}: semantics", self.semantics, Semantics)

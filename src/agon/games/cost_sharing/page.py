@@ -21,7 +21,7 @@ class CostSharingPage(FamilyPage):
     needed: ClassVar = ("round", "airlines", "now")
 
     def closing(self, scene: Scene, game: Any, state: Any) -> str:
-        """Whether all agreed, who pays what of the fee, and what that was worth."""
+        """Whether all agreed, the part of the fee that each pays, and the points."""
         say = scene.say
         if state.agreed is None:
             return f"<p><strong>{say('No agreement was reached: nobody has a point.')}</strong></p>"

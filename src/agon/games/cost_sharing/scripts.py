@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
+from agon.errors import require_choice
 from agon.games import Dice, Observation
 from agon.games.cost_sharing.game import SIZES, Airline
 
@@ -33,18 +34,19 @@ def shapley(airlines: Sequence[Airline]) -> Shares:
     return _percentages(shares)
 
 
-STANDARDS: dict[str, Callable[[Sequence[Airline]], Shares]] = {"proportional": proportional, "shapley": shapley}
+Standard = Literal["proportional", "shapley"]
+STANDARDS: dict[Standard, Callable[[Sequence[Airline]], Shares]] = {"proportional": proportional, "shapley": shapley}
 
 
 def reference(
-    view: Observation, dice: Dice, *, standard: str = "shapley", greed: float = 0.5, patience: int = 3
+    view: Observation, dice: Dice, *, standard: Standard = "shapley", greed: float = 0.5, patience: int = 3
 ) -> Any:
     """The reference player: a proposal or a vote.
 
     Its proposal lies between the fair division by its `standard` and the division by use that is cheapest for itself.
     It starts `greed` of the way towards the cheapest, and concedes an equal step every round; in round `patience` it
     proposes the fair one. It votes for the proposal nearest to its own; from round `patience` on for the one nearest to
-    the mean of all, so that players of this kind agree.
+    the mean of all, so that players of this kind agree. Raises ValueError for a `standard` that is none of STANDARDS.
     """
     airlines, own_seat = view.rules.airlines, view.seat
     target = target_shares(airlines, own_seat, standard, greed * max(0.0, 1 - (view.round - 1) / max(1, patience - 1)))
@@ -60,8 +62,9 @@ def reference(
 
 
 @cache
-def target_shares(airlines: tuple[Airline, ...], seat: int, standard: str, greed: float) -> Shares:
+def target_shares(airlines: tuple[Airline, ...], seat: int, standard: Standard, greed: float) -> Shares:
     """The division that the airline at `seat` wants: `greed` of the way from the fair one to the cheapest for itself."""
+    require_choice("standard", standard, Standard)
     fair = STANDARDS[standard](airlines)
     by_use = [
         fair,

@@ -9,7 +9,7 @@ from agon.games.settings import OneTested
 
 
 class Airline(msgspec.Struct, forbid_unknown_fields=True):
-    """What an airline does at the airport, as agon.games.cost_sharing.game.Airline."""
+    """An airline's traffic, with the fields of agon.games.cost_sharing.game.Airline."""
 
     name: str
     flights: int

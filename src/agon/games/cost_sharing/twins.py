@@ -13,7 +13,7 @@ BY_SEAT = frozenset({"airlines", "names", "propose"})
 
 
 def solutions(game: Game[Any]) -> dict[str, Any]:
-    """By airline: the Shapley value (percent, and `carries` in units of the fee) and the division by use; who carries most."""
+    """For each airline: its Shapley value (percent, and `carries` in units of the fee) and its share by use; who carries most."""
     rules = game.observe(game.start(Random(0)), 0).rules
     names = [airline.name for airline in rules.airlines]
     shares = dict(zip(names, shapley(rules.airlines), strict=True))

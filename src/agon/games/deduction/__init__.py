@@ -1,1 +1,1 @@
-"""What Chameleon and Undercover share: clues about a word in turn, hidden interviews, a ballot against the spy."""
+"""The engine that Chameleon and Undercover share: clues about a word in turn, hidden interviews, a ballot against the spy."""

@@ -1,4 +1,4 @@
-"""What Chameleon and Undercover share: clues about a word in turn, hidden interviews, one secret ballot against the spy.
+"""The engine of Chameleon and Undercover: clues about a word in turn, hidden interviews, one secret ballot against the spy.
 
 MAgIC (Xu et al., arXiv 2311.08562), sections 2 and A.1, and the released code where it says more.
 """
@@ -36,7 +36,7 @@ Semantics = Literal["strict", "published"]
 
 
 class Ask(NamedTuple):
-    """One step: who is asked what."""
+    """One step: the phase, and the seats that are asked."""
 
     phase: str
     round: int
@@ -50,7 +50,7 @@ class State(NamedTuple):
     """Steps done, scripted ones included."""
     seen: Histories
     outcome: str = ""
-    """How it ended; empty before the ballot."""
+    """The kind of end, one of `credits`; empty before the ballot."""
     notes: tuple[Note, ...] = ()
     """Notes of the last step for the records, which no seat sees: (seat, name, value)."""
 
@@ -91,7 +91,7 @@ class Deduction(Game[State]):
     name: str
     variant: str
     word: str
-    """What the crowd describes."""
+    """The secret word of all seats but the spy's."""
     spy: int
     clues: Sequence[str]
     tested: Sequence[int] = ()
@@ -102,10 +102,10 @@ class Deduction(Game[State]):
     """Characters that a text may have."""
     rules: int = 1
     pays: Mapping[str, Sequence[int]] | None = None
-    """Outcome -> credits of the spy, and of each other player; None: the published ones."""
+    """Outcome -> credits of the spy, and of each other player. Other outcomes, and all for None, pay the published ones."""
     seats: int = field(init=False)
     players: tuple[str, ...] = field(init=False, repr=False)
-    """What seats are called: Player 1 sits at seat 0."""
+    """The names of the seats: Player 1 sits at seat 0."""
     _schedule: tuple[Ask, ...] = field(init=False, repr=False, compare=False)
     _spaces: dict[tuple[str, int], Space] = field(init=False, repr=False, compare=False)
     _public: Facts = field(init=False, repr=False, compare=False)
@@ -125,8 +125,17 @@ class Deduction(Game[State]):
                 raise ValueError(f"{self.name}: the clue of seat {seat} is longer than {self.length} characters")
             if not is_one_line(clue):
                 raise ValueError(f"{self.name}: the clue of seat {seat} is not one line of visible text: {clue!r}")
-        if self.pays is not None and not set(self.pays) <= set(self.credits):
-            raise ValueError(f"{self.name}: pays names {sorted(self.pays)}; outcomes are {', '.join(self.credits)}")
+        for outcome, pay in (self.pays or {}).items():
+            if outcome not in self.credits:
+                raise ValueError(f"{self.name}: pays names {outcome!r}; outcomes are {', '.join(self.credits)}")
+            if (
+                not isinstance(pay, Sequence)
+                or len(pay) != 2
+                or any(type(credit) not in (int, float) for credit in pay)
+            ):
+                raise ValueError(
+                    f"{self.name}: pays of {outcome} is {pay!r}; it must be two numbers: the spy's, the others'"
+                )
         if len({plain(clue) for clue in self.clues}) < seats or not all(map(plain, self.clues)):
             raise ValueError(f"{self.name}: the clues {list(self.clues)} must be different, and not empty")
         for name, value in {
@@ -176,7 +185,7 @@ class Deduction(Game[State]):
 
     @abstractmethod
     def _facts(self) -> Facts:
-        """What everybody knows of the rules."""
+        """The public rules."""
 
     @abstractmethod
     def _opening(self, seat: int) -> tuple[Event, ...]:
@@ -227,17 +236,17 @@ class Deduction(Game[State]):
         return self._schedule[state.at].seats if state.at < len(self._schedule) else ()
 
     def legal_actions(self, state: State, seat: int) -> Space:
-        """A text for a clue, a player for the ballot, a form for an interview."""
+        """A text for a clue or the guess, a player for the ballot, a choice or a form for an interview."""
         return self._spaces[self._next_step(state).phase, seat]
 
     def observe(self, state: State, seat: int) -> Observation:
-        """The seat's own opening and ballot, all clues, and who was accused; no interviews."""
+        """The seat's own opening and ballot, all clues, the accused and the guess; no interviews."""
         phase, round_, _ = self._next_step(state)
         legal = self._spaces[phase, seat]
         return Observation(seat, round_, legal, state.seen[seat], self._public, phase, self._visible_role(seat))
 
     def watch(self, state: State) -> Observation:
-        """The clues and who was accused, without words, roles and ballots."""
+        """The public opening, the clues, the accused and the guess, without secret words, roles and ballots."""
         phase, round_, _ = self._next_step(state)
         return Observation(PUBLIC, round_, None, state.seen[PUBLIC], self._public, phase)
 
@@ -312,7 +321,7 @@ class Deduction(Game[State]):
         return (Ask(phase, round_, tuple(range(self.seats))),) if is_asked else ()
 
     def _space(self, phase: str, seat: int) -> Space:
-        """What a seat may answer in a phase."""
+        """The answers that a seat may give in a phase."""
         if phase == "identify":
             return Choice(tuple(f"{player}, {role}" for player in self.players for role in self.sides + self.doubt))
         if phase == "vote":
@@ -327,7 +336,7 @@ class Deduction(Game[State]):
 
 
 def most_voted(ballots: Collection[str | None]) -> str | None:
-    """Who has more votes than anybody else; None when nobody has. None among the ballots is an abstention."""
+    """The player with more votes than any other; None where there is none. A ballot of None is an abstention."""
     counts = Counter(ballot for ballot in ballots if ballot is not None).most_common(2)
     return counts[0][0] if counts and (len(counts) == 1 or counts[0][1] > counts[1][1]) else None
 

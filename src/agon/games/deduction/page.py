@@ -63,7 +63,7 @@ class CluesPage(FamilyPage):
         return f"{end}{items(lines)}{ballots}<h3>{say('Points')}</h3>{final_points(scene)}"
 
     def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
-        """Nobody reads about interviews that are not held."""
+        """Leaves the sentence on interviews out where there are none."""
         return {} if game.asides else {ASIDES: ""}
 
     def form(self, scene: Scene, entered: Entered) -> Sequence[Thing] | None:
@@ -92,7 +92,7 @@ class CluesPage(FamilyPage):
         return happened(event, names, say=say) if event.phase == "accused" else super().latest(event, names, say)
 
     def question(self, view: Observation, say: Say) -> str:
-        """The guess has a question of its own: its prompt says how to write."""
+        """A question for the guess, because its prompt says how to write; else empty."""
         if view.phase != "guess":
             return ""
         return say("You are accused. What is the secret word? You have one guess.")

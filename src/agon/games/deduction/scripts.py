@@ -1,4 +1,4 @@
-"""How scripts play games of clues: from a list of topics, words and the clues that fit each of them."""
+"""Scripts for games of clues. They use a list of topics, words and the clues that fit each word."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -9,7 +9,7 @@ import msgspec
 from agon.errors import AgonError
 from agon.games import Dice, Observation
 from agon.games.deduction.game import NOBODY, UNSURE
-from agon.paths import input_path
+from agon.paths import input_path, read_text_file
 
 KNOWLEDGE = "data/settings/magic/topics.json"
 
@@ -31,7 +31,7 @@ class Clue(msgspec.Struct, frozen=True):
 
 
 class Topic(msgspec.Struct, forbid_unknown_fields=True):
-    """Words that go together; `pairs` are so alike that most clues fit both."""
+    """Words of one topic; those of `pairs` are so alike that most clues fit both."""
 
     topic: str
     words: Annotated[list[str], msgspec.Meta(min_length=3)]
@@ -58,10 +58,10 @@ class Lexicon(NamedTuple):
 @cache
 def lexicon(path: str) -> Lexicon:
     """The topics of a file. Raises AgonError."""
+    if not (file := input_path(path)).exists():
+        raise AgonError(f"{path} is not there: `dvc pull data.dvc` fetches it")
     try:
-        topics = msgspec.json.decode(input_path(path).read_bytes(), type=list[Topic])
-    except FileNotFoundError:
-        raise AgonError(f"{path} is not there: `dvc pull data.dvc` fetches it") from None
+        topics = msgspec.json.decode(read_text_file(file), type=list[Topic])
     except msgspec.DecodeError as error:
         raise AgonError(f"{path}: {error}") from None
     return Lexicon(
@@ -75,7 +75,7 @@ class Belief(NamedTuple):
     """A seat's belief after some clues."""
 
     topic: Topic | None
-    """None: not on the list."""
+    """None if it is not on the list."""
     words: Sequence[str]
     """Candidates for the crowd's word; all equally likely."""
     spy: bool | None

@@ -1,4 +1,4 @@
-"""For twins of games of clues (agon_twins.family): whom to accuse, and what every outcome is worth, computed by playing."""
+"""For twins of games of clues (agon_twins.family): whom to accuse, and the worth of every outcome, computed by playing."""
 
 from collections.abc import Callable, Mapping
 from random import Random

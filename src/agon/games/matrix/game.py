@@ -21,11 +21,12 @@ State = tuple[tuple[Profile, ...], ...]
 @kind("agon.games.MatrixGame")
 @dataclass(frozen=True)
 class MatrixGame(Game[State]):
-    """One normal-form game played `rounds` times; both sides move at once and see all past actions.
+    """One normal-form game played `rounds` times; all seats move at once and see all past actions.
 
     `options` are the actions of every seat, or a tuple of actions for each seat. `payoff` is nested by seat:
     `payoff[a0][a1]...[a_last]` is a list with one number of points per seat.
-    A void action (None) pays everybody 0 in that round (counterfactual paper, protocol as done).
+    A void action (None) pays everybody 0 in that round (counterfactual paper, protocol as done). Raises ValueError for options,
+    payoffs or rounds that make no game.
     """
 
     name: str
@@ -45,7 +46,7 @@ class MatrixGame(Game[State]):
         options = tuple(
             own if isinstance(own, str) or not isinstance(own, Sequence) else tuple(own) for own in self.options
         )
-        payoff = _frozen(self.payoff)
+        payoff = _freeze(self.payoff)
         seats = _depth(payoff) - 1
         action_sets: tuple[Any, ...] = (
             options if any(isinstance(own, tuple) for own in options) else (options,) * max(seats, 1)
@@ -169,9 +170,10 @@ class MatrixGame(Game[State]):
 
 @kind("agon.games.relabel")
 def relabel(game: MatrixGame, labels: Mapping[str, str], variant: str = "label") -> MatrixGame:
-    """The same incentives under other words: `labels` maps each old label of any player to its new one (all of them).
+    """The same incentives under other words: `labels` has the new label of every old label of any player.
 
-    A permutation of the labels is the label change of rock-paper-scissors (counterfactual paper, 4.1).
+    A permutation of the labels is the label change of rock-paper-scissors (counterfactual paper, 4.1). Raises ValueError
+    for a label that is missing or that the game does not have.
     """
     every = sorted({option for own in game.action_sets for option in own})
     if sorted(labels) != every:
@@ -182,7 +184,7 @@ def relabel(game: MatrixGame, labels: Mapping[str, str], variant: str = "label")
 
 @kind("agon.games.repay")
 def repay(game: MatrixGame, payoff: Sequence[Any], variant: str = "payoff") -> MatrixGame:
-    """The same words under other incentives: replaces the whole payoff table."""
+    """The same words under other incentives: another whole payoff table. Raises ValueError for one of another shape."""
     changed = replace(game, payoff=payoff, variant=variant)
     if changed.seats != game.seats:
         raise ValueError(f"repay: {game.name} has {game.seats} seats, the new payoff table {changed.seats}")
@@ -191,7 +193,7 @@ def repay(game: MatrixGame, payoff: Sequence[Any], variant: str = "payoff") -> M
 
 @kind("agon.games.joint")
 def joint(game: MatrixGame, labels: Mapping[str, str], payoff: Sequence[Any], variant: str = "joint") -> MatrixGame:
-    """Other words and other incentives at once."""
+    """Other words and other incentives at once. Raises ValueError as `relabel` and `repay` do."""
     return relabel(repay(game, payoff), labels, variant)
 
 
@@ -205,15 +207,15 @@ def _are_labels(options: Any) -> bool:
     )
 
 
-def _frozen(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d{1,15}\s*/\s*[1-9]\d{0,14}\s*", value, re.ASCII):
         return plain_number(Fraction("".join(value.split())))
     nested = isinstance(value, Sequence) and not isinstance(value, str)
-    return tuple(_frozen(item) for item in value) if nested else plain_number(value)
+    return tuple(_freeze(item) for item in value) if nested else plain_number(value)
 
 
 def _not_numbers(value: Any) -> Iterator[str]:
-    """In words, what a nested tuple holds beside finite numbers."""
+    """The parts of a nested tuple that are no finite numbers, in words."""
     if isinstance(value, tuple):
         for item in value:
             yield from _not_numbers(item)

@@ -1,7 +1,7 @@
 """Metrics of repeated two-player normal-form games, one row per match and player.
 
 Definitions: Georgousis et al., Evaluating Counterfactual Strategic Reasoning in LLMs, section 6.3 ("as printed"),
-and what their recorded numbers show was counted ("as_done"); regret and exploitability are ours.
+and the way in which their recorded numbers were counted ("as_done"). Regret and exploitability are ours.
 """
 
 import json
@@ -35,14 +35,14 @@ METRICS = {
     "validity_rate": "percent of rounds that are valid",
     "regret": "points per round that the best single action would have added",
     "exploitability": "points per round by which its mix can be held below its security level",
-    "distance_to_uniform": "of its mix (0 to 1)",
-    "distance_to_equilibrium": "of its mix, to that of the nearest equilibrium of one round (0 to 1)",
+    "distance_to_uniform": "distance of its mix from uniform play (0 to 1)",
+    "distance_to_equilibrium": "distance of its mix from the nearest equilibrium of one round (0 to 1)",
     "void": "rounds in which it gave no readable action",
-    "replaced": "rounds in which something was done in a player's stead",
+    "replaced": "rounds in which a substitute acted for a player",
 }
 """Columns of `per_match`, with a line on each."""
 OF_ASKING = {"validity_rate", "void", "replaced"}
-"""Metrics of how asking went, not of what was played (agon.scores)."""
+"""Metrics of whether answers could be read, not of the play (agon.scores)."""
 RANGES = {"validity_rate": (0.0, 100.0)} | dict.fromkeys(
     ["cooperation_rate", "cooperation_of_readable", "distance_to_uniform", "distance_to_equilibrium"], (0.0, 1.0)
 )
@@ -67,7 +67,7 @@ class Course:
     paid: NDArray[np.float64]
     paid_other: NDArray[np.float64]
     payoff: NDArray[np.float64]
-    """What (own, other) pays the player (points), own actions x other's actions."""
+    """The player's points for (own, other): own actions x the other's actions."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -150,7 +150,7 @@ def regret(course: Course) -> NDArray[np.float64]:
 def exploitability(course: Course) -> NDArray[np.float64]:
     """Points per round that the player's overall mix can lose against the worst reply, below its security level.
 
-    The security (maximin) level is what the player can make sure of; in a zero-sum game this is the usual exploitability.
+    The security (maximin) level is the payoff that the player can guarantee. In a zero-sum game this is the usual exploitability.
     """
     return shortfall(mix(course), course.payoff)
 
@@ -168,7 +168,7 @@ def expected_payoff(
 
 
 def security(payoff: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """The maximin mix and its guaranteed payoff, by linear programming."""
+    """The maximin mix and its guaranteed payoff (points), by linear programming. `payoff`: own actions x the other's."""
     actions = len(payoff)
     solution = linprog(
         [*[0.0] * actions, -1.0],
@@ -192,7 +192,10 @@ def to_nearest(mixes: NDArray[np.float64], targets: NDArray[np.float64]) -> NDAr
 
 
 def of_course(course: Course, equilibria: NDArray[np.float64] | None = None) -> pd.DataFrame:
-    """Every metric that needs no tokens, one row per match; `equilibria` holds the player's equilibrium mixes as rows."""
+    """Metrics of actions and points, one row per match; `per_match` adds further ones.
+
+    `equilibria`: the player's equilibrium mixes as rows.
+    """
     actions = len(course.payoff)
     columns = {
         "total_points": total_points(course),
@@ -214,7 +217,7 @@ def per_match(
     equilibria: pd.DataFrame | None = None,
     seats: Sequence[int] = (0,),
 ) -> pd.DataFrame:
-    """One row per match and player in `seats`: who played whom, and every metric (see METRICS).
+    """One row per match and player in `seats`: both players, and every metric (see METRICS).
 
     `payoffs`: game, variant, seat, action, others, payoff (agon.games.tables.payoff_table). `equilibria`: game, variant,
     equilibrium (number), seat, action, weight. Efficiency is points per 1000 tokens: as printed over the match's

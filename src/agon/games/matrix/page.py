@@ -11,7 +11,7 @@ from agon.games.matrix.game import MatrixGame
 from agon.games.pages import FamilyPage, Parts, Scene
 
 MAX_OUTCOMES = 64
-"""More outcomes than these are not listed."""
+"""The most outcomes that are listed."""
 
 
 def rounds_played(scene: Scene) -> str:
@@ -35,7 +35,7 @@ class MatrixPage(FamilyPage):
     }
 
     def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
-        """Nobody who sees the number of rounds reads that it is not told."""
+        """Leaves the sentence that the number of rounds is not told out of pages that show it."""
         return {" You are not told how many rounds there are.": ""} if aids is None or "rounds" in aids else {}
 
     def board(self, scene: Scene) -> Parts:
@@ -44,9 +44,9 @@ class MatrixPage(FamilyPage):
         rounds = scene.rounds()
         round_payoffs = [game.payoffs(profile) for profile in rounds]
         running = [list(accumulate(points[seat] for points in round_payoffs)) for seat in range(game.seats)]
-        told = scene.say("In this match you are told how many rounds there are.")
+        note = scene.say("In this match you are told how many rounds there are.")
         return {
-            "rounds": rounds_played(scene) + ("" if scene.over else f'<p class="soft">{told}</p>'),
+            "rounds": rounds_played(scene) + ("" if scene.over else f'<p class="soft">{note}</p>'),
             "payoffs": payoffs(scene),
             "chart": chart(scene, scene.say("Points so far"), running),
             "history": _history(scene, rounds, round_payoffs),

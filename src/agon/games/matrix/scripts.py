@@ -1,15 +1,17 @@
 """Strategies for repeated normal-form games, grouped by source.
 
-Each is a pure function of what the seat sees; `options[0]` is the kind action of a dilemma.
+Each is a pure function of the observation; `options[0]` is the kind (cooperative) action of a dilemma.
 Rounds in which an action was void (None) are part of the history and are skipped where a strategy counts actions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import prod
+from typing import Literal
 
+from agon.errors import require_choice
 from agon.games import Dice, Observation
 from agon.games.equilibria import equilibria, symmetric_equilibrium
 from agon.games.matrix import MatrixGame
@@ -40,6 +42,12 @@ def _best_replies(game: MatrixGame, seat: int) -> dict[str | None, str]:
     return {other: max(own_actions, key=lambda own: points(own, other)) for other in others}
 
 
+def _require_one_other(view: Observation) -> None:
+    """Raises ValueError for a past with several others."""
+    if view.past and view.rules.seats != 2:
+        raise ValueError(f"{view.rules.name} has {view.rules.seats} seats: this script plays against one other")
+
+
 def _common(view: Observation) -> tuple[str, ...]:
     """The actions of all players. Raises ValueError where they have different ones."""
     if len(set(view.rules.action_sets)) > 1:
@@ -53,13 +61,16 @@ def _common(view: Observation) -> tuple[str, ...]:
 
 @kind("agon.agents.scripted.one_shot_equilibrium")
 def one_shot_equilibrium(view: Observation, dice: Dice) -> str:
-    """Play the one-shot game's symmetric equilibrium, the most mixed one where there are several. Theirs: srep."""
+    """Play the one-shot game's symmetric equilibrium, the most mixed one where there are several. The paper's srep."""
     return _draw(view.legal.options, symmetric_equilibrium(view.rules), dice)
 
 
 @kind("agon.agents.scripted.cycle")
 def cycle(view: Observation, dice: Dice, orders: Sequence[Sequence[str]]) -> str:
-    """Repeat an order of actions: the first of `orders` whose labels the game has; void rounds do not count. Theirs: pp."""
+    """Repeat an order of actions: the first of `orders` whose labels the game has; void rounds do not count. The paper's pp.
+
+    Raises ValueError where no order fits.
+    """
     for order in orders:
         if order[0] in view.legal.options:
             count = sum(action is not None for action, *_ in view.past)
@@ -69,16 +80,22 @@ def cycle(view: Observation, dice: Dice, orders: Sequence[Sequence[str]]) -> str
 
 @kind("agon.agents.scripted.best_reply_to_last")
 def best_reply_to_last(view: Observation, dice: Dice) -> str:
-    """The best reply to the other's last action; random at first, the first action after a void one. Theirs: tft; it is not tit for tat."""
+    """The best reply to the other's last action; random at first, the first action after a void one.
+
+    It is the paper's tft, and not tit for tat.
+    """
     if not view.past:
         return dice.choice(view.legal.options)
-    last = view.past[-1][1]
-    return view.legal.options[0] if last is None else _best_replies(view.rules, view.seat)[last]
+    if (last := view.past[-1][1]) is None:
+        return view.legal.options[0]
+    _require_one_other(view)
+    return _best_replies(view.rules, view.seat)[last]
 
 
 @kind("agon.agents.scripted.best_reply_to_most_frequent")
 def best_reply_to_most_frequent(view: Observation, dice: Dice) -> str:
-    """The best reply to the other's most frequent action, the earlier of equals; random at first. Theirs: mf and ap."""
+    """The best reply to the other's most frequent action, the earlier of equals; random at first. The paper's mf and ap."""
+    _require_one_other(view)
     others = [other for _, other in view.past if other is not None]
     if not others:
         return dice.choice(view.legal.options)
@@ -90,13 +107,14 @@ def best_reply_to_most_frequent(view: Observation, dice: Dice) -> str:
 
 @kind("agon.agents.scripted.tit_for_tat")
 def tit_for_tat(view: Observation, dice: Dice) -> str:
-    """Start kind, then repeat the other's last action. Rapoport, in Axelrod (1980)."""
+    """Start kind, then repeat the other's last action; of several others the first one's. Rapoport, in Axelrod (1980)."""
     return (view.past[-1][1] if view.past else None) or _common(view)[0]
 
 
 @kind("agon.agents.scripted.tit_for_two_tats")
 def tit_for_two_tats(view: Observation, dice: Dice) -> str:
     """Kind, unless the other's last two actions were both unkind. Axelrod (1980)."""
+    _require_one_other(view)
     kind, unkind = _common(view)[:2]
     return unkind if [other for _, other in view.past[-2:]] == [unkind, unkind] else kind
 
@@ -104,6 +122,7 @@ def tit_for_two_tats(view: Observation, dice: Dice) -> str:
 @kind("agon.agents.scripted.grim")
 def grim(view: Observation, dice: Dice) -> str:
     """Kind until the other is unkind once, then unkind for ever. Friedman (1971)."""
+    _require_one_other(view)
     kind, unkind = _common(view)[:2]
     return unkind if unkind in [other for _, other in view.past] else kind
 
@@ -112,7 +131,7 @@ def grim(view: Observation, dice: Dice) -> str:
 def always(view: Observation, dice: Dice, position: int) -> str:
     """Always the action at `position` in the game's order (0 is the kind one of a dilemma)."""
     options: tuple[str, ...] = view.legal.options
-    if position >= len(options):
+    if not 0 <= position < len(options):
         raise ValueError(f"always: position is {position}, and the actions have the positions 0 to {len(options) - 1}")
     return options[position]
 
@@ -127,7 +146,13 @@ def alternator(view: Observation, dice: Dice) -> str:
 def random_mix(view: Observation, dice: Dice, weights: Sequence[float] | None = None) -> str:
     """Each round anew, an action with probability `weights` in the game's order; uniform where none are given."""
     options = view.legal.options
-    return _draw(options, weights or [1 / len(options)] * len(options), dice)
+    if weights is None:
+        weights = [1 / len(options)] * len(options)
+    elif len(weights) != len(options) or min(weights) < 0 or abs(sum(weights) - 1) > 1e-6:
+        raise ValueError(
+            f"random_mix: weights are {list(weights)}; they must be {len(options)} probabilities that sum to 1"
+        )
+    return _draw(options, weights, dice)
 
 
 @kind("agon.agents.scripted.remembered")
@@ -167,7 +192,7 @@ def favourites(game: MatrixGame, seat: int) -> Sequence[Sequence[Sequence[Fracti
     return [profile for profile, value in worths.items() if value == max(worths.values())]
 
 
-# --- Memory-one strategies: what to do depends on the last round alone
+# --- Memory-one strategies: the action depends on the last round alone
 
 
 @kind("agon.agents.scripted.memory_one")
@@ -176,6 +201,7 @@ def memory_one(view: Observation, dice: Dice, first: float, kind: Sequence[float
 
     Nowak and Sigmund (1993). A void action counts as kind.
     """
+    _require_one_other(view)
     options = _common(view)
     probability = first
     if view.past:
@@ -202,12 +228,24 @@ def extort_2(view: Observation, dice: Dice) -> str:
     return memory_one(view, dice, 1, _extortionate(view.rules))
 
 
+NO_EFFECT = "the points of an action are the same whatever the other does"
+
+
 def dilemma_payoffs(game: MatrixGame) -> tuple[float, float, float, float]:
-    """(R, S, T, P) of a symmetric two-action game. Raises ValueError for any other game."""
+    """(reward, sucker's payoff, temptation, punishment) of a symmetric two-action game, in points, called R, S, T and P here.
+
+    Raises ValueError for any other game.
+    """
     if game.seats != 2 or len(set(game.action_sets)) > 1 or len(game.action_sets[0]) != 2:
         sizes = " x ".join(str(len(own)) for own in game.action_sets)
         raise ValueError(f"{game.name} has {sizes} actions: this needs two players with the same two actions")
     kind, unkind = game.action_sets[0]
+    if any(
+        game.payoffs((own, other))[0] != game.payoffs((other, own))[1]
+        for own in (kind, unkind)
+        for other in (kind, unkind)
+    ):
+        raise ValueError(f"{game.name} {game.variant} is not symmetric: its seats are paid by different tables")
     reward, sucker, temptation, punishment = (
         game.payoffs(p)[0] for p in ((kind, kind), (kind, unkind), (unkind, kind), (unkind, unkind))
     )
@@ -217,6 +255,8 @@ def dilemma_payoffs(game: MatrixGame) -> tuple[float, float, float, float]:
 @cache
 def _generous(game: MatrixGame) -> tuple[float, float, float, float]:
     reward, sucker, temptation, punishment = dilemma_payoffs(game)
+    if reward == sucker or temptation == punishment:
+        raise ValueError(f"{game.name}: {NO_EFFECT}, so generous tit for tat is not defined")
     safe = min(1 - (temptation - reward) / (reward - sucker), (reward - punishment) / (temptation - punishment))
     forgive = min(1.0, max(0.0, safe))
     return 1, forgive, 1, forgive
@@ -224,10 +264,12 @@ def _generous(game: MatrixGame) -> tuple[float, float, float, float]:
 
 @cache
 def _extortionate(game: MatrixGame) -> tuple[float, float, float, float]:
-    """Press and Dyson (2012), slope 1/2 through (P, P), with half of the largest phi that leaves probabilities."""
+    """Press and Dyson (2012): slope 1/2 through (P, P), and half of the largest phi with which all values are probabilities."""
     reward, sucker, temptation, punishment = dilemma_payoffs(game)
     loss, gain = punishment - sucker, temptation - punishment
     steps = ((reward - punishment) / 2, loss / 2 + gain, loss + gain / 2)
+    if min(steps) < 0 or not max(steps):
+        raise ValueError(f"{game.name}: extortion needs payoffs with R >= P >= S and T >= P, not all of them equal")
     phi = 1 / (2 * max(steps))
     return 1 - phi * steps[0], 1 - phi * steps[1], phi * steps[2], 0
 
@@ -236,12 +278,12 @@ def _extortionate(game: MatrixGame) -> tuple[float, float, float, float]:
 
 
 def _cooperate(view: Observation) -> str:
-    """Always."""
+    """Always cooperate."""
     return view.legal.options[0]
 
 
 def _defect(view: Observation) -> str:
-    """Always."""
+    """Always defect."""
     return view.legal.options[1]
 
 
@@ -251,17 +293,24 @@ def _reciprocate(view: Observation) -> str:
     return unkind if view.past and unkind in view.past[-1][1:] else kind
 
 
-DILEMMA = {"cooperate": _cooperate, "defect": _defect, "reciprocate": _reciprocate}
+Dilemma = Literal["cooperate", "defect", "reciprocate"]
+DILEMMA: dict[Dilemma, Callable[[Observation], str]] = {
+    "cooperate": _cooperate,
+    "defect": _defect,
+    "reciprocate": _reciprocate,
+}
 
 
-def reference(view: Observation, dice: Dice, *, dilemma: str | None = None) -> str:
+def reference(view: Observation, dice: Dice, *, dilemma: Dilemma | None = None) -> str:
     """The reference player. In dilemmas it cooperates, defects or reciprocates, as `dilemma` says; without it, it reciprocates.
 
     Other games, in which not all players have the same two actions, it plays as `favourite_equilibrium` does. Raises ValueError
-    for them where `dilemma` is set.
+    for them where `dilemma` is set, and for another word.
     """
     if len(set(view.rules.action_sets)) == 1 and len(view.legal.options) == 2:
-        return DILEMMA[dilemma or "reciprocate"](view)
+        dilemma = "reciprocate" if dilemma is None else dilemma
+        require_choice("dilemma", dilemma, Dilemma)
+        return DILEMMA[dilemma](view)
     if dilemma is not None:
         raise ValueError("the setting `dilemma` is for games in which all players have the same two actions")
     return favourite_equilibrium(view, dice)

@@ -1,4 +1,4 @@
-"""Many matches at once between players that remember one round: null distributions for what models do."""
+"""Many matches at once between players that remember one round. They give null distributions for the behaviour of models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Policy:
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """What `simulate` played: both arrays are (matches, rounds, 2), the last axis the seat.
+    """The matches that `simulate` played. Both arrays are (matches, rounds, 2); the last axis is the seat.
 
     In memory the matches of one round and seat lie side by side, so sums over rounds or matches are quick.
     """
@@ -52,7 +52,7 @@ class Simulated:
 
 
 def mixed(weights: ArrayLike) -> Policy:
-    """Each round anew, an option with probability `weights`: `random_mix` in agon.games.matrix.scripts."""
+    """Each round anew, an option with probability `weights` (k,): `random_mix` in agon.games.matrix.scripts."""
     first = np.asarray(weights, dtype=float)
     return Policy(first, np.broadcast_to(first, (first.size,) * 3))
 
@@ -146,7 +146,7 @@ class _Player:
         return rng.random(matches, dtype=np.float32)
 
     def act(self, last: NDArray[np.intp] | None, draw: NDArray[Any], actions: NDArray[np.uint8]) -> None:
-        """Writes the options played into `played` (zeros before); `last` is None in round 1."""
+        """Writes the positions of the options that are played into `actions`, which are zeros before. `last`: None in round 1."""
         for cut, cuts in zip(self.first, self.after, strict=True):
             limit = cuts.take(last, mode="clip") if last is not None and self.remembers else cut
             actions += draw >= limit

@@ -84,7 +84,7 @@ def _security_level(form: NormalForm, seat: int) -> float:
 
 
 def solver(game: Game[Any]) -> Callable[[Observation], Mapping[str, float]]:
-    """A player of the one-shot equilibrium that pays its seat most; it mixes evenly over several."""
+    """A player of the one-shot equilibrium that pays its seat most; of several such equilibria it plays the mean."""
     return lambda view: _favourite(view.rules, view.seat)
 
 

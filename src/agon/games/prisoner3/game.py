@@ -61,10 +61,10 @@ def prisoner3(
     semantics: Semantics = "strict",
     rules: int = 1,
 ) -> Prisoner3:
-    """The game of one score table. MAgIC, sections 2 and A.1.
+    """The game of one score table (points per round). MAgIC, sections 2 and A.1.
 
     All get `cooperate` when nobody defects and `defect` when everybody does; a lone defector gets `one_defect`, each of two
-    `two_defect`; who cooperates gets 0 as soon as anybody defects.
+    `two_defect`; a cooperator gets 0 as soon as anybody defects.
     """
     scores = {1: one_defect, 2: two_defect, 3: defect}
 

@@ -1,4 +1,4 @@
-"""What one seat believes in the public good: how each changes its contribution."""
+"""One seat's beliefs in the public good: whether each player raises or lowers its contribution."""
 
 from agon.agents.pgm.minds import ActionForecast
 from agon.games import Observation
@@ -9,5 +9,5 @@ class BeliefState(ActionForecast):
     """Forecasts in three words."""
 
     def forecast(self, view: Observation, seat: int) -> Choice:
-        """How the seat changes its contribution."""
+        """The ways in which the seat may change its contribution."""
         return Choice(("raise", "keep", "lower"))

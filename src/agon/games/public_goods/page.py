@@ -1,4 +1,4 @@
-"""The page of the public good: the pool and everybody's remaining points, round by round, and what they would be worth."""
+"""The page of the public good: the pool and everybody's remaining points, round by round, and their worth."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ class PublicGoodsPage(FamilyPage):
     }
 
     def playable(self, view: Observation) -> Space:
-        """Points that are left, because a larger contribution is cut; all legal ones where the budget is not enforced."""
+        """The remaining points at most, because a larger contribution is cut; all legal ones where the budget is not enforced."""
         game: PublicGoods = view.rules
         legal = view.legal
         if game.semantics != "strict" or not isinstance(legal, Number):

@@ -1,5 +1,9 @@
 """Strategies for the public good."""
 
+from collections.abc import Callable
+from typing import Literal
+
+from agon.errors import require_choice
 from agon.games import Dice, Observation
 
 
@@ -26,9 +30,15 @@ def conditional(view: Observation) -> int:
     return min(remaining(view), round(sum(others) / len(others)))
 
 
-CONTRIBUTION = {"nothing": nothing, "everything": everything, "conditional": conditional}
+Contribution = Literal["nothing", "everything", "conditional"]
+CONTRIBUTION: dict[Contribution, Callable[[Observation], int]] = {
+    "nothing": nothing,
+    "everything": everything,
+    "conditional": conditional,
+}
 
 
-def reference(view: Observation, dice: Dice, *, contribution: str = "conditional") -> int:
-    """The reference player. `contribution`: nothing, everything or conditional."""
+def reference(view: Observation, dice: Dice, *, contribution: Contribution = "conditional") -> int:
+    """The reference player. `contribution`: nothing, everything or conditional. Raises ValueError for another word."""
+    require_choice("contribution", contribution, Contribution)
     return CONTRIBUTION[contribution](view)

@@ -4,6 +4,6 @@ from agon.games.settings import OneTested, Positive
 
 
 class Setting(OneTested):
-    """By how much the pool grows."""
+    """The factor by which the pool is multiplied."""
 
     multiplier: Positive

@@ -1,4 +1,4 @@
-"""For twins of the public good (agon_twins.family): best contributions of players who maximise their points."""
+"""For twins of the public good (agon_twins.family): the best contributions of players who maximise their points."""
 
 from collections.abc import Callable, Mapping
 from random import Random
@@ -13,12 +13,12 @@ POINTS = frozenset({"worth"})
 def solutions(game: Game[Any]) -> dict[str, Any]:
     """The dominant contribution (`alone`), the best one if all make it (`together`), and the payoffs of both (`worth`, points).
 
-    Payoffs are linear in contributions, so that nothing, everything or, where it makes no difference, anything is best.
+    Payoffs are linear in contributions. So nothing is best, or everything; or all contributions pay the same ("anything").
     Both are computed by playing: one seat contributes nothing or everything while the others contribute nothing, then all
     contribute the same.
     """
-    legal = game.legal_actions(game.start(Random(0)), 0)
-    maximum: Any = max(legal.enumerate() or ())
+    legal: Any = game.legal_actions(game.start(Random(0)), 0)
+    maximum = range(legal.low, legal.high + 1, legal.step)[-1]
     others = game.seats - 1
     nothing, one, everything = (
         _first_seat_payoff(game, puts)
@@ -47,7 +47,7 @@ def _first_seat_payoff(game: Game[Any], puts: list[int]) -> float:
 def solver(game: Game[Any]) -> Callable[[Observation], Mapping[int, float]]:
     """A player that contributes what is best for itself: nothing, all of its remaining points, or anything.
 
-    It has no answer where too few points remain to tell.
+    It has no answer where fewer contributions are legal than there are seats.
     """
     alone = solutions(game)["alone"]
 

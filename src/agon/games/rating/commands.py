@@ -1,4 +1,4 @@
-"""What agon makes for raters."""
+"""The verb that makes logs for raters."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,34 +56,4 @@ def _clear(folder: Path, names: Sequence[str], force: bool) -> None:
         path.unlink()
 
 
-@click.command()
-@click.option("--names", metavar="NAME,...", required=True, help="Names such as ann,bob, of letters, digits, - and _.")
-@click.option("--logs", default="data/logs/tradecraft", help="The folder of logs that they rate.")
-@click.option(
-    "--folder",
-    default=".agon/hall/annotations",
-    help="Where their answers go: annotations, in the folder of serve.",
-)
-@click.option("--days", type=click.IntRange(1, 3660), default=30, help="Days for which the links are valid.")
-@click.option("--url", default="http://localhost:8642", help="Where browsers find the hall.")
-@click.option("--language", default="en", help="The language of their pages, such as de.")
-@click.option("--force", is_flag=True, help="Make new links also for raters who have one; old links end.")
-def make_raters(names: str, logs: str, folder: str, days: int, url: str, language: str, force: bool) -> None:
-    """Makes a personal link for each rater of logs.
-
-    Raters work in a browser, turn by turn. All see the logs in the same order.
-
-    A link opens only its owner's pages, and needs no password. It is printed once: agon keeps only its hash.
-    """
-    from agon.games.rating.raters import admit
-
-    raters = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
-    if not raters:
-        raise AgonError("--names must name somebody, as --names ann,bob")
-    if not url.startswith(("http://", "https://")):
-        raise AgonError(f"--url must begin with http:// or https://, not {url[:40]!r}")
-    for name, key in admit(in_project(folder), raters, logs, days, force, language).items():
-        click.echo(f"{name}  {url.rstrip('/')}/annotate?key={key}")
-
-
-VERBS = [make_logs, make_raters]
+VERBS = [make_logs]

@@ -34,7 +34,7 @@ ORDERS = ("first", "second", "third")
 
 
 class Log(msgspec.Struct):
-    """A match that can be rated, as agon.games.rating.logs makes it, with what raters may see and what they may not."""
+    """A match that can be rated, as agon.games.rating.logs makes it. It also has the facts that raters may not see."""
 
     match: str
     """Its id."""
@@ -203,8 +203,8 @@ class Ratings(Space):
 class Rating(Game[State]):
     """The assessor of paper TradeCraft, section 3.2, as a game with one seat and no points: a step is a dimension.
 
-    `log`: a Log, as JSON. The rater sees neither what players thought, nor what they were to get, nor who won; `targets`: it sees
-    the second; `full`, as published: all of it.
+    `log`: a Log, as JSON. The rater does not see the thoughts of players, their targets and the winners. With `targets` it
+    sees the targets; with `full`, as published, it sees all three.
     """
 
     name: str
@@ -216,7 +216,7 @@ class Rating(Game[State]):
     rules: int = 1
     seats: int = field(init=False, default=1)
     match: str = field(init=False, default="")
-    """Whose log it is."""
+    """The id of the match that is rated."""
     seen: VisibleLog = field(init=False, repr=False, compare=False)
     """The part of the log that the rater sees."""
 
@@ -255,15 +255,15 @@ class Rating(Game[State]):
         return Observation(seat, state.done + 1, self.legal_actions(state, seat), (), self.seen, dimension)
 
     def notes(self, state: State) -> tuple[Note, ...]:
-        """What was judged."""
+        """`rated`: the id of the match. `view`: the part of its log that the rater saw."""
         return state.notes
 
     def watch(self, state: State) -> Observation:
-        """Nothing: a log is its rater's to judge."""
+        """An empty observation: only the rater sees the log."""
         return Observation(PUBLIC, state.done + 1, None, (), None)
 
     def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
-        """One dimension more, whether or not it could be read; nothing is paid. Raises IllegalAction."""
+        """Goes on to the next dimension, whether or not the answer could be read; pays nothing. Raises IllegalAction."""
         refuse_illegal(self, state, actions)
         return State(state.done + 1, ((0, "rated", self.match), (0, "view", self.view))), (0.0,)
 
@@ -273,7 +273,7 @@ class Rating(Game[State]):
 
     @property
     def view(self) -> str:
-        """What the rater sees, in a word or two."""
+        """The part of the log that the rater sees, in a word or two."""
         return "full" if self.full else "with targets" if self.targets else "blind"
 
 
@@ -379,11 +379,11 @@ def _rows(answer: Any, legal: Ratings) -> list[tuple[Any, ...]]:
     if not isinstance(answer, dict) or set(answer) != {"ratings"} or not isinstance(answer["ratings"], list):
         raise Unreadable('the JSON object must have "ratings", a list, and nothing else')
     value_keys = ORDERS if legal.orders else ("score",)
-    keys = {"turn", "player", *value_keys, "justification"}
+    entry_keys = {"turn", "player", *value_keys, "justification"}
     rows = []
     for place, entry in enumerate(answer["ratings"], 1):
-        if not isinstance(entry, dict) or set(entry) != keys:
-            raise Unreadable(f"entry {place} must have {', '.join(sorted(keys))}, and nothing else")
+        if not isinstance(entry, dict) or set(entry) != entry_keys:
+            raise Unreadable(f"entry {place} must have {', '.join(sorted(entry_keys))}, and nothing else")
         if not isinstance(entry["justification"], str) or not entry["justification"].strip():
             raise Unreadable(f"entry {place} has no justification")
         value = tuple(entry[order] for order in ORDERS) if legal.orders else entry["score"]

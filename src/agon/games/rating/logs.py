@@ -1,4 +1,4 @@
-"""Logs that can be rated (agon.games.rating), made of the matches of a turns table."""
+"""Logs that can be rated: reading them as games, and making them of the matches of a turns table."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,15 +7,23 @@ from typing import Any
 import pandas as pd
 
 from agon.errors import AgonError
+from agon.games.rating.game import Rating
+from agon.games.settings import variants
 from agon.games.tradecraft.amounts import hand_to_json
 from agon.games.tradecraft.calls import ARGUMENTS
 from agon.games.tradecraft.story import Call, Hands, Story, read
 
 
-def make_log(turns: pd.DataFrame, targets: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
-    """The log of one match from its turns; `targets`: what each seat was to get hold of, where the records do not say it.
+def logs(folder: str, targets: bool = False, full: bool = False) -> list[Rating]:
+    """The games of rating of a folder of logs, from the project's root. Raises AgonError."""
+    settings = variants({"_target_": f"{Rating.__module__}.Rating", "name": "rating", "settings": folder})
+    return [Rating("rating", name, fields["log"], targets=targets, full=full) for name, fields in settings.items()]
 
-    Raises AgonError when the records do not say what hands the match began with.
+
+def make_log(turns: pd.DataFrame, targets: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
+    """The log of one match from its turns; `targets`: the target of each seat, where the records do not have it.
+
+    Raises AgonError when the records do not have the hands at the start.
     """
     story = read(turns)
     if not story.start:
@@ -33,7 +41,7 @@ def make_log(turns: pd.DataFrame, targets: Sequence[Mapping[str, Any]] | None = 
 
 
 def dealt_targets(turns: pd.DataFrame, games: pd.DataFrame) -> list[dict[str, Any]]:
-    """What each seat of a match was to get, by the games beside its turns (agon.turns.read_games); empty where they do not say it."""
+    """The target of each seat of a match, from the games beside its turns (agon.turns.read_games); empty if they lack it."""
     first = turns.iloc[0]
     same = games.game.eq(first.game) & games.variant.eq(first.variant) & games.rules.eq(first.rules)
     targets = games.facts[same].unique()
@@ -54,7 +62,7 @@ def _turns(story: Story) -> list[list[dict[str, Any]]]:
 
 
 def _entries(call: Call, story: Story, hands: Hands) -> Iterator[dict[str, Any]]:
-    """What a call says, as one or two entries: what was thought, and what was done. `hands`: as they were known before it."""
+    """At most two entries for a call: the thoughts of the player, and its act. `hands`: those before the call."""
     who = {"player": story.players[call.seat], "phase": call.phase}
     thoughts = list(map(str, call.detail.get("thought", ())))
     if not thoughts and call.reply.strip():
@@ -80,7 +88,7 @@ def _hands_by_player(story: Story, hands: Hands) -> dict[str, Any]:
 
 
 def _split_call(call: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A call as the table reads it, and what else the player has written into it, which is told to nobody."""
+    """The parts of a call that the game reads, and all other parts, which no other player sees."""
     names = ("tool", *ARGUMENTS.get(str(call.get("tool")), ()))
     return {name: call[name] for name in call if name in names}, {n: call[n] for n in call if n not in names}
 

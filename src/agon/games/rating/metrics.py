@@ -67,8 +67,9 @@ def averages(
 def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect"), level: float = 0.95) -> pd.DataFrame:
     """Winners against losers: `by`, winners, losers (mean scores over turns), n_winners, n_losers, difference, delta, low, high, p.
 
-    `table`: scores with a column `won`. delta, as published: winners over losers, less 1; low, high and p (two-sided, of this row by
-    itself) are its, between matches. Keys for which either has no score have no row; delta is absent where losers have none but 0.
+    `table`: scores with a column `won`. delta, as published: winners over losers, less 1. low, high and p (two-sided, of this row by
+    itself) belong to delta, and are between matches. Keys for which either has no score have no row; delta is absent where losers
+    have none but 0.
     """
     rows = []
     rated = table[table.won.notna()].assign(hits=lambda scores: scores.value, n=1).astype({"won": bool})
@@ -106,10 +107,10 @@ def reliability(
     """The agreement of judgements of the same unit: the `by` keys, metric, value, n (units judged at least twice), low, high.
 
     `between`: whose judgements are compared: rater (inter-rater, of one repetition), or repetition (test-retest; name rater in
-    `by`). Metrics: alpha, Krippendorff's: interval for scores, which for
-    booleans is the nominal one; it is absent where all judgements are the same. mae: mean absolute difference of two judgements.
-    agreement: share of pairs of judgements that are equal. Orders of theory of mind are units of their own, taken together unless
-    `by` names aspect. Intervals are between matches. Raises AgonError for a unit that somebody judged twice.
+    `by`). Metrics: alpha is Krippendorff's for interval data, which for booleans equals that for nominal data; it is absent where
+    all judgements are the same. mae: mean absolute difference of two judgements. agreement: share of pairs of judgements that are
+    equal. Orders of theory of mind are units of their own, taken together unless `by` names aspect. Intervals are between matches.
+    Raises AgonError for a unit that somebody judged twice.
     """
     rows = []
     unit = list(dict.fromkeys([*UNIT, *(key for key in by if key != between)]))
@@ -150,7 +151,7 @@ def compare_raters(table: pd.DataFrame, assessor: str, level: float = 0.95) -> p
     """Compares raters with an assessor (`distance`) and with each other (`reliability`), for every dimension and order.
 
     Columns: between (assessor, raters), dimension, aspect (an order, or empty: all together), metric, value, n, low, high, absent
-    (why there is no value, or no interval). Booleans have no mae, which is what agreement leaves; alpha is for raters only.
+    (why there is no value, or no interval). Booleans have no mae: it would be 1 less the agreement. Only raters have an alpha.
     """
     raters = table[table.rater != assessor]
     parts = [

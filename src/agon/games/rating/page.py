@@ -1,21 +1,19 @@
-"""How people see the game of rating: the log in words, and a form for a dimension of all turns; and the raters' own page."""
+"""How people see the game of rating: the log in words, and a form for a dimension of all turns."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from agon.games.base import Observation
 from agon.games.html import items, label, text
 from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, Thing, TickField, parse_share
-from agon.games.pages import Desk, FamilyPage, Parts, Scene
+from agon.games.pages import FamilyPage, Parts, Scene
 from agon.games.rating.game import ORDERS, Ratings
-from agon.games.rating.raters import RatersDesk
 from agon.games.rating.words import ORDER, lines_html, outcome_lines, turns
 from agon.games.sentences import Say
 
 
 class RatingPage(FamilyPage):
-    """Of rating."""
+    """The board and the form of rating."""
 
     own_agents = ("rater", "rater_counts", "rater_random")
 
@@ -34,7 +32,7 @@ class RatingPage(FamilyPage):
         return {"asked": heading, "log": f"<h3>{say('The match')}</h3>{note}{known}{log_html}"}
 
     def form(self, scene: Scene, entered: Entered) -> Sequence[Thing]:
-        """A score, or three yes or no, and a reason, for every turn and player."""
+        """A score (or three answers of yes or no) and a reason, for every turn and player."""
         space: Ratings = scene.view.legal
         say = scene.say
         rows = [
@@ -52,10 +50,6 @@ class RatingPage(FamilyPage):
     def confirmation(self, view: Observation, action: Any, say: Say) -> str:
         """How many ratings were sent."""
         return say.count(len(action), "rating")
-
-    def desks(self, folder: Path) -> Mapping[str, Desk]:
-        """The raters' page."""
-        return {"annotate": RatersDesk(folder / "annotations")}
 
 
 page = RatingPage()

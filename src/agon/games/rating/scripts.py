@@ -85,6 +85,7 @@ def _ends(call: Call) -> bool:
 
 
 ASKING = ("item_info", "possible_recipes_from_hand", "history", "craft_check")
+"""The tools that count as queries."""
 
 
 def _count_calls(calls: Sequence[Call], outcome: bool | None) -> TurnCounts:

@@ -1,4 +1,4 @@
-"""What twins of ratings need (agon_twins.family).
+"""For twins of ratings (agon_twins.family).
 
 The solution of a rating is the scripted rater's scores. A judge may be better than it. A behaviour is the share of each
 (turn, player, value), so that ratings are compared turn by turn and player by player.

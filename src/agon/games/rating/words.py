@@ -70,7 +70,7 @@ def outcome_lines(log: VisibleLog, say: Say) -> list[str]:
 
 
 def format_goods(hand: Any, say: Say) -> str:
-    """Items with their amounts, as 4 TIMES iron ore and 1 TIMES stick."""
+    """Items with their amounts, such as 4 iron ore and 1 stick, with the sign TIMES behind each amount."""
     if not isinstance(hand, Mapping):
         return format_value(hand, say)
     parts = [f"{format_value(amount, say)} {TIMES} {format_value(item, say)}" for item, amount in hand.items()]
@@ -119,7 +119,7 @@ def _line(entry: Mapping[str, Any], names: Names, hands_before: dict[str, str], 
     new = tuple((name, hand) for name, hand in now.items() if not who or hands_before.get(name) != hand)
     hands_before.update(now)
     act = _describe_call(call, phase, say) or ("" if thought or fields or not who else say("does nothing"))
-    more = "; ".join(f"{format_value(name, say)}: {format_value(hand, say)}" for name, hand in fields.items())
+    more = "; ".join(f"{format_value(name, say)}: {format_value(value, say)}" for name, value in fields.items())
     came = [say("This is refused: {}.", format_value(says or refused, say))] if refused else []
     came += [say("It is taken as {}.", format_value(effect, say))] if effect else []
     came += [say("The table does so for the player: {}.", format_value(default, say))] if default else []
@@ -132,6 +132,7 @@ def _line(entry: Mapping[str, Any], names: Names, hands_before: dict[str, str], 
 
 TIMES = "\u00d7"
 SPEAKING = ("submit_proposal", "decide")
+"""The tools whose calls have a message to the other player."""
 
 
 def _describe_call(call: Mapping[str, Any], phase: str, say: Say) -> str:

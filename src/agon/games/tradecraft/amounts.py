@@ -51,7 +51,7 @@ def exchange_items(giver: Hand, taker: Hand, offer: Hand, request: Hand) -> tupl
 
 
 def covers(hand: Hand, needs: Hand) -> bool:
-    """Whether the hand holds as much as is asked of everything."""
+    """Whether the hand has at least the amounts of `needs`."""
     return all(hand.get(item, 0) >= amount for item, amount in needs.items())
 
 

@@ -1,7 +1,7 @@
-"""Calls: what a player of TradeCraft answers is the call of a tool, a JSON object such as {"tool": "craft_done"}.
+"""Calls: a player of TradeCraft answers with the call of a tool, a JSON object such as {"tool": "craft_done"}.
 
-In an answer it is the one JSON object with "tool" in it, wherever it stands. Fences, tags, a [move] before it and words after it
-do not matter; nor do objects that are no calls, such as {"stick": 2}. What only resembles a call (single quotes, comments, a comma
+The call is the one JSON object with "tool" in an answer, wherever it stands. Fences, tags, a [move] before it and words after it
+do not matter; nor do objects that are no calls, such as {"stick": 2}. A text that only resembles a call (single quotes, comments, a comma
 too many, NaN, a key twice, a brace that is not closed) is a fault, as are several calls: nothing is repaired or evaluated.
 """
 
@@ -33,7 +33,7 @@ ARGUMENTS = {
     "decide": ("decision", "message"),
     **dict.fromkeys(("craft_check", "craft_apply"), ("recipe", "times", "inputs", "outputs")),
 }
-"""Tool -> its arguments; all else in a call is passed over."""
+"""Tool -> its arguments; the game ignores all other parts of a call."""
 LARGEST = 200_000
 """The size of a call as JSON in bytes, at most."""
 _encoded = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
@@ -52,7 +52,7 @@ PART: Schema = {
 TIMES = 64
 """A constrained call asks for at most this many operations."""
 _INSIDE = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
-"""What matters for where an object ends: texts, and braces that are in none; a text that is not closed goes to the end."""
+"""The parts that decide where an object ends: texts, and braces outside of texts. A text that is not closed goes to the end."""
 _NAMED = re.compile(r"\btool\b")
 _BEFORE = re.compile(r"(?:\[move\]|```\w*|<\w{1,20}>|\s)+\Z")
 """Marks between a thought and the call."""
@@ -66,7 +66,7 @@ class Object(dict[str, Any]):
 
 
 class Call(Object):
-    """What a player answers: the name of a tool under "tool", and its arguments."""
+    """A player's answer: the name of a tool under "tool", and its arguments."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Calls(Space):
         return {"call": list(self.tools)}
 
     def example(self, dice: Dice) -> Call:
-        """A call that the game does not refuse: any proposal, any decision, or any craft of one operation; sometimes done."""
+        """A call that the game does not refuse: any proposal, any decision, any craft of one operation, or the end of crafting."""
         if self.phase == "propose":
             partner = dice.choice(sorted(self.others))
             sides = {"offer": _part(self.hand, dice), "request": _part(self.others[partner], dice)}
@@ -218,7 +218,7 @@ def _part(hand: Hand, dice: Dice) -> dict[str, int]:
     }
 
 
-# ---- calls in what a player wrote ----
+# ---- calls in the answers of players ----
 
 
 class CallReading(NamedTuple):
@@ -226,7 +226,7 @@ class CallReading(NamedTuple):
 
     call: Call | None
     fault: str
-    """One sentence that says why there is no call; empty when there is one."""
+    """The reason why there is no call, in a few words; empty when there is one."""
     source: str = ""
     """The call as it was written."""
 
@@ -247,7 +247,7 @@ def call_in(text: str) -> CallReading:
 
 
 def thought_in(text: str, source: str) -> str:
-    """What an answer says before its call, as written in `source`; all of it where there is none."""
+    """The text of an answer before its call, which is written as `source`; all of it where there is no call."""
     before = text.rpartition(source)[0] if source and source in text else text
     return _BEFORE.sub("", before).strip()
 

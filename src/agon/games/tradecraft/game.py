@@ -94,9 +94,9 @@ class TradeCraft(Game[State]):
     fractions, and a hand is floored when its player is done. Whoever holds its target at the end of a turn wins (`end` turn:
     several may), or at once (`end` first). Each winner is paid 1.
 
-    An action is the call of a tool, refused with a reason when it is wrong, which changes nothing. After `attempts` refused
-    proposals, after `calls` calls in one phase, and for an action that could not be read, the player does nothing: an empty
-    proposal to the next seat, a rejection, or done.
+    An action is the call of a tool. A wrong call is refused with a reason, and changes nothing. After `attempts` refused
+    proposals, after `calls` calls in one phase, and for an action that could not be read, the game moves for the player:
+    it proposes nothing to the next seat, rejects, or ends the player's crafting.
     """
 
     name: str
@@ -215,7 +215,7 @@ class TradeCraft(Game[State]):
         move = {"propose": self._propose, "decide": self._decide, "craft": self._craft}[state.phase]
         for seat, call in sorted(actions.items()):
             state = move(state, seat, call)
-            if call is not None and state.turn and seat in self.to_move(state) and state.calls[seat] >= self.calls:
+            if call is not None and seat in self.to_move(state) and state.calls[seat] >= self.calls:
                 state = move(state, seat, None)
         if state.phase == "craft" and not state.over:
             if self.end == "first" and (winners := self._holders(state)):
@@ -453,7 +453,7 @@ def answer_query(facts: Facts, hand: Hand, past: Sequence[Event], phase: str, ca
 
 
 def item_info(facts: Facts, name: object) -> dict[str, Any] | Refusal:
-    """The recipes that make or take an item, among those that can come up, and its worth as fuel."""
+    """The recipes that make or take an item, among those that can come up in the match, and its worth as fuel (smelts)."""
     if not isinstance(name, str) or name not in facts.ruleset.items:
         return Refusal("no such item", f"there is no item {str(name)[:80]!r}")
     worth = facts.ruleset.fuel.get(name)
@@ -506,7 +506,7 @@ def history(past: Sequence[Event]) -> list[dict[str, Any]]:
 
 
 class TableView(NamedTuple):
-    """What a seat knows of the current state of the match."""
+    """A seat's knowledge of the current state of the match."""
 
     hand: dict[str, Any]
     """Its own."""
@@ -523,7 +523,7 @@ def hands_by_seat(view: Observation, table: TableView) -> list[Hand]:
 
 
 def table_view(view: Observation) -> TableView:
-    """What the seat of a view knows, from its events."""
+    """The knowledge of the seat of a view, from its events."""
     events = view.past
     player_of_seat = view.rules.players[view.seat]
     hands: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Small pictures of items, drawn by what their names say: a shape for the kind of thing, a colour for what it is made of."""
+"""Small pictures of items, by the words in their names: a shape for the kind of thing, and a colour for its material."""
 
 import json
 from html import escape
@@ -6,7 +6,7 @@ from importlib.resources import files
 from zlib import crc32
 
 DRAWINGS = json.loads(files("agon.games.tradecraft").joinpath("icons.json").read_text(encoding="utf-8"))
-"""colours: what a thing is made of -> its colour. shapes: last words of names -> what is drawn."""
+"""colours: material -> its colour. shapes: last words of names -> the drawing, as SVG."""
 _SHAPES = {word: shape for words, shape in DRAWINGS["shapes"].items() for word in words.split()}
 
 

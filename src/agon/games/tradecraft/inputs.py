@@ -246,13 +246,13 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
         Group(tuple(inputs.values())),
         Button(say("Add to the list"), add, main=False, key="add"),
     ]
-    taken_off: list[Thing] = [Button(say("Take the last one off the list"), undo, main=False, key="undo")]
+    undo_button: list[Thing] = [Button(say("Take the last one off the list"), undo, main=False, key="undo")]
     end = say("Craft these and finish the turn") if todo else say("Finish without crafting")
     return [
         *(_next_steps(scene, hand, todo, room, entered) if scene.given("tree") else []),
         *(fields if possible else []),
         _list(todo, hand, bool(possible), len(todo) >= room, say),
-        *(taken_off if todo else []),
+        *(undo_button if todo else []),
         Button(end, finish, key="finish"),
     ]
 
@@ -271,11 +271,11 @@ def _next_steps(scene: Scene, hand: Hand, todo: tuple[Any, ...], room: int, ente
     def add(number: int) -> Mapping[str, Any]:
         return {**entered, "todo": (*todo, *crafts[:number])}
 
-    made, used = (goods_text(crafts[0][0][side], say) for side in ("outputs", "inputs"))
+    product, ingredients = (goods_text(crafts[0][0][side], say) for side in ("outputs", "inputs"))
     every = Button(say("Add all {} steps to the list", len(crafts)), partial(add, len(crafts)), main=False, key="steps")
     return [
         f"<p>{say('Your hand is enough for your target. The next step:')}</p>",
-        Button(say("{} out of {}", made, used), partial(add, 1), main=False, key="step"),
+        Button(say("{} out of {}", product, ingredients), partial(add, 1), main=False, key="step"),
         *([every] if len(crafts) > 1 else []),
     ]
 

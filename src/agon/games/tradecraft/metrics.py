@@ -1,7 +1,7 @@
-"""TradeCraft, counted: wins, invalid calls by kind, turns, rejections, trades and gifts of each player, and what sitting first is worth.
+"""Counts of TradeCraft: wins, invalid calls by kind, turns, rejections, trades and gifts of each player, and the first seat's advantage.
 
 Turns are those of the game or those of recorded games: phases propose, decide and craft, `action` the call
-of a tool, `detail` what the table made of it. Every call is of one kind (KINDS) at most, and a default is nobody's call.
+of a tool, `detail` the answer of the table. Every call is of one kind (KINDS) at most, and a default is nobody's call.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -26,17 +26,17 @@ METRICS = {
     "gifts_received": "trades in which it gave nothing",
     "turns": "turns of the game",
     "all_win": "whether every player got its target (1 or 0)",
-    "none_win": "whether no player did (1 or 0)",
+    "none_win": "whether no player got its target (1 or 0)",
     "invalid": "invalid calls per turn, failed checks left out",
     "invalid_with_checks": "invalid calls per turn",
     "empty_proposal": "valid proposals of nothing, per turn",
-    "rejected": "share of the proposals that it decided on",
-    "not_accepted": "share of the proposals that it received",
-    "turned_down": "share of its own proposals",
+    "rejected": "rejected share of the proposals that it decided on",
+    "not_accepted": "share that was not accepted of the proposals that it received",
+    "turned_down": "share of its own proposals that was not accepted",
 }
-"""What `measured` has of every match and player, and in a line what it is; of `trading`, what any game can have."""
+"""The metrics of `measured`, with a line on each: those of `trading` that any match and player can have."""
 OF_ASKING = {"invalid", "invalid_with_checks"}
-"""The metrics that describe how asking went, not what was played (agon.scores)."""
+"""Metrics of whether answers could be read, not of the play (agon.scores)."""
 RANGES = dict.fromkeys(["win", "all_win", "none_win", "rejected", "not_accepted", "turned_down"], (0.0, 1.0))
 """The metrics with a least and a greatest value (agon.scores)."""
 
@@ -60,12 +60,12 @@ def trading(
     Of a seat's games: win; trades (accepted, and something changed hands), gifts_given, gifts_received (trades in which one side
     gives nothing), per game. Of games (n counts a game once): turns; all_win, some_win, none_win.
     Per turn of its games: each of KINDS, and each with its fault (`refused_craft: wrong amounts`); invalid, their sum without
-    failed checks; invalid_with_checks, with them; empty_proposal, valid but of nothing; default: WHY, what was done for it.
+    failed checks; invalid_with_checks, with them; empty_proposal, valid but of nothing; default: WHY, moves of the table for it.
     Of proposals received: rejected (of its decisions alone), undecided (defaults, of all received), not_accepted (both, of all).
     A decision counts by its effect, not by its word.
     Of its own proposals: turned_down (defaults included).
-    Per turn of its games, if there are any: replaced, calls that were drawn at random in its stead. Nobody made them: trades of which
-    they are a part are none, and results are those of games without any.
+    Per turn of its games, if there are any: replaced, random calls in the place of its own. Nobody made them: trades that contain
+    one do not count, and results are those of games without any.
     """
     calls = _calls(turns, [*by, cluster])
     seats = calls.drop_duplicates(["match", "seat"])[_keys([*by, cluster])]

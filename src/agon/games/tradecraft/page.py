@@ -45,7 +45,7 @@ PHASES = {"propose": "Propose a trade", "decide": "Accept or reject it", "craft"
 
 
 class TradeCraftPage(FamilyPage):
-    """Of TradeCraft."""
+    """The board and the forms of TradeCraft."""
 
     title = "TradeCraft"
     needed: ClassVar = ("turn", "own", "hands")
@@ -57,7 +57,7 @@ class TradeCraftPage(FamilyPage):
     }
 
     def rewording(self, game: Any, aids: Collection[str] | None) -> Mapping[str, str]:
-        """People have no tools."""
+        """Sentences without tools, which people do not have."""
         looks = aids is None or "look up" in aids
         return {
             " A side may be empty: {} is nothing.": " A side may be empty.",
@@ -90,7 +90,7 @@ class TradeCraftPage(FamilyPage):
         return f"{names[event.seat]}: {say(event.value.get('decision', 'a proposal'))}"
 
     def question(self, view: Observation, say: Say) -> str:
-        """By phase."""
+        """The question of the phase."""
         return say(ASKED[view.phase])
 
     def confirmation(self, view: Observation, action: Any, say: Say) -> str:
@@ -263,7 +263,8 @@ def _log(scene: Scene) -> str:
     entries += [(turn, 1, say("You crafted {}.", what)) for turn, what in _crafts(past, scene.view.rules.ruleset, say)]
     lines = [say("Turn {}: {}", text(turn), line) for turn, _, line in sorted(entries, key=lambda entry: entry[:2])]
     nothing = say("No trade or rejection yet.") if scene.watched else say("Nothing has happened yet.")
-    log = items(reversed(lines[-SHOWN:]))
+    earlier = [say("{} more", len(lines) - SHOWN)] if len(lines) > SHOWN else []
+    log = items([*reversed(lines[-SHOWN:]), *earlier])
     return f"<h3>{say('What happened, newest first')}</h3>{log}" if lines else f"<p>{nothing}</p>"
 
 
@@ -308,7 +309,7 @@ def _craft(ruleset: Ruleset, call: Mapping[str, Any], say: Say) -> str:
 
 
 def about_item(facts: Facts, name: str, say: Say = ENGLISH) -> str:
-    """What makes an item, what it is used in and what it is worth as fuel, as HTML; looking it up is no action."""
+    """The recipes that make and take an item, and its worth as fuel, as HTML; looking it up is no action."""
     part = name.strip().lower().replace(" ", "_")
     info = item_info(facts, name if name in facts.reachable else part)
     if isinstance(info, Refusal):
@@ -318,6 +319,8 @@ def about_item(facts: Facts, name: str, say: Say = ENGLISH) -> str:
         return f"<p>{say('There is no item “{}”.', text(name[:SHOWN]))}{hint}</p>"
     ways = [facts.ruleset.recipe(way["recipe"]) for way in info["made_by"][:SHOWN]]
     makers = [recipe_line(facts.ruleset, recipe, say) for recipe in ways if recipe]
+    if len(info["made_by"]) > SHOWN:
+        makers.append(say("{} more", len(info["made_by"]) - SHOWN))
     uses = [item_name(str(way)) for way in info["used_in"][:SHOWN]]
     if len(info["used_in"]) > SHOWN:
         uses.append(say("{} more", len(info["used_in"]) - SHOWN))

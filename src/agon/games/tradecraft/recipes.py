@@ -31,7 +31,7 @@ class Recipe(NamedTuple):
 
 
 class Craft(NamedTuple):
-    """An allowed craft: what it uses up and what it makes."""
+    """An allowed craft: the items that it uses up, and those that it makes."""
 
     recipe: Recipe
     times: int
@@ -103,7 +103,7 @@ class Ruleset:
             "tags": MappingProxyType(dict(self.tags)),
             "fuel": MappingProxyType(dict(self.fuel)),
             "_making": {item: tuple(makers) for item, makers in making.items()},
-            "_using": {item: tuple(makers) for item, makers in using.items()},
+            "_using": {item: tuple(takers) for item, takers in using.items()},
             "_ids": {recipe.id: recipe for recipe in self.recipes},
             "_places": {recipe.id: place for place, recipe in enumerate(self.recipes)},
             "_heat": {item: int(worth * scale) for item, worth in self.fuel.items()},

@@ -29,7 +29,7 @@ from agon.registry import kind
 Role = Literal["proposer", "decision_maker", "planner", "crafter"]
 Phase = Literal["propose", "decide", "craft"]
 ROUTES: dict[str, Role] = {"propose": "proposer", "decide": "decision_maker", "craft": "crafter"}
-"""The router: which role a phase is for."""
+"""The router: phase -> its role."""
 STEPS: dict[Role, int] = {"proposer": 8, "decision_maker": 8, "planner": 5, "crafter": 10}
 """Steps of a role, at most, as in the paper's code."""
 EXPECTED: dict[Role, int] = {"proposer": 3, "decision_maker": 2, "planner": 3, "crafter": 4}
@@ -73,7 +73,7 @@ class RoleCalls(Calls):
 
 
 class Now(NamedTuple):
-    """What templates receive besides the view."""
+    """The values that templates receive besides the view."""
 
     role: Role
     step: int
@@ -86,7 +86,7 @@ class Now(NamedTuple):
     proposal: Mapping[str, Any] | None
     plan: str
     recent: Sequence[Deal]
-    """The last turns. This field and the following ones are empty after the first step."""
+    """The last turns. This field and the next one are empty after the first step, and `dropped` is 0."""
     condensed: Sequence[Deal]
     """The turns before these, without messages."""
     dropped: int
@@ -128,18 +128,18 @@ def role_prompts(persona: str, folder: str | None = None, guide: str = "", promp
 class Roles:
     """Plays TradeCraft in roles; each call of a tool is one step.
 
-    An answer without a readable call is asked again, `attempts` times at most; then, and when a role's steps are used up,
-    nothing is done: no trade is proposed, the proposal rejected, crafting ended, the old plan kept. The turn's `fallback` says
+    The model is asked again after an answer without a readable call, up to `attempts` times. Then, and when a role's steps are
+    used up, it does nothing: it proposes no trade, rejects the proposal, ends crafting, or keeps the old plan. The turn's `fallback` says
     so, or `detail` for the planner, which then gives way to the phase's role at once.
 
     `persona`: a file personas/NAME.md among the prompts. `steps`: calls of tools that each role may make in one part of a turn.
     `attempts`: times the model is asked for one call. `plan_before`: the phases before which the planner plans.
-    `recent`: turns of the history that are told in full, the last ones. `condensed`: turns before these that are told without
-    what was said; older ones are left out. `quoted`: characters of a message that the history quotes. All of these at most.
-    `folder`: of prompt templates that come before agon's own. `prompts`: the prompt set (agon.agents.prompts).
+    `recent`: the last turns of the history, which prompts have in full. `condensed`: turns before these, without messages;
+    older ones are left out. `quoted`: characters of a message in the history. All of these at most.
+    `folder`: a folder of prompt templates that come before agon's own. `prompts`: the prompt set (agon.agents.prompts).
     `reads`: free, constrained or called (agon.agents.reads). `overflow`: stop or cut, as of agon.agents.llm.LLM; oldest steps leave.
     `cut_off`: void or as_done, and `reading_rule`: strict or as_done, as of agon.agents.llm.LLM.
-    `answer_tokens` of an answer, and `expected` steps of each role, about: for estimates alone.
+    `answer_tokens`: usual tokens of an answer; `expected`: usual steps of each role. Both are for estimates alone.
     """
 
     asks_model = True

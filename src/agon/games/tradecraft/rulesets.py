@@ -18,7 +18,7 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class RecipeFile(msgspec.Struct, forbid_unknown_fields=True, array_like=True):
-    """A recipe in a file, as a list: id, station, ingredients (a list of [how many, item or #tag]), what it makes, how many."""
+    """A recipe in a file, as a list: id, station, ingredients (a list of [number, item or #tag]), product, number of products."""
 
     id: str
     station: str
@@ -41,7 +41,7 @@ class RulesetFile(msgspec.Struct, forbid_unknown_fields=True):
     fuel: dict[str, tuple[Count, Count]] = {}
     """Item -> smelts that one is worth, as [numerator, denominator]."""
     basic: list[str] = []
-    """What everything is made from; none: items that no recipe makes."""
+    """The items from which all others are made. If empty, these are the items that no recipe makes."""
 
 
 @functools.cache

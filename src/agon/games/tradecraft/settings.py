@@ -148,9 +148,9 @@ def tradecraft(
     recipes: dict[str, list[tuple[Count, str]]] | None = None,
     **fields: Any,
 ) -> TradeCraft:
-    """A game of TradeCraft by the ruleset of that name; `recipes` of it may take something else: id -> [how many, item or #tag].
+    """A game of TradeCraft by the ruleset of that name. `recipes`: new ingredients of some recipes, id -> [number, item or #tag].
 
-    Raises ValueError where its file is not the one that `digest` names, and for a recipe or item that it does not have.
+    Raises ValueError if the ruleset's file has another digest, and for a recipe or item that it does not have.
     """
     rules = rulesets.ruleset(ruleset)
     if rules.digest != digest:
@@ -159,7 +159,7 @@ def tradecraft(
 
 
 def _with_recipes(rules: Ruleset, recipes: dict[str, list[tuple[int, str]]]) -> Ruleset:
-    """A ruleset in which some recipes take something else."""
+    """A ruleset in which some recipes have other ingredients."""
     words = {*rules.items, *(f"#{tag}" for tag in rules.tags)}
     for id, needs in recipes.items():
         strange = [need for _, need in needs if need not in words]

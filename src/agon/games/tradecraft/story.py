@@ -1,7 +1,7 @@
 """The story of a match of TradeCraft: all calls, proposals, decisions and hands, read from its turns.
 
 The turns are of our own matches or of recorded games. Hands are those of the records; between two records
-of a hand, an accepted trade changes it. `known_deals` reads what a single seat knows.
+of a hand, an accepted trade changes it. `known_deals` reads the deals that a single seat knows.
 """
 
 from collections import defaultdict
@@ -232,7 +232,10 @@ def known_deals(view: Observation, quoted: int) -> list[Deal]:
 
 
 def items(value: object) -> Hand:
-    """The exact amounts of a JSON object such as {"stick": 2, "coal": "7/8"}; empty for any other value."""
+    """The exact amounts of a JSON object such as {"stick": 2, "coal": "7/8"}; empty for any other value.
+
+    Raises ValueError or ZeroDivisionError for an object with an amount that is none, as a refused call may have.
+    """
     return {str(item): _amount(n) for item, n in value.items()} if isinstance(value, Mapping) else {}
 
 

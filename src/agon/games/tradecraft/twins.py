@@ -1,4 +1,4 @@
-"""What twins of TradeCraft need (agon_twins.family).
+"""For twins of TradeCraft (agon_twins.family).
 
 The solution of a problem is its shortest chains and the items that must change hands. The planner finds and proves them.
 """
@@ -34,7 +34,7 @@ def solutions(game: Game[Any]) -> dict[str, Any]:
 
 
 Requests = Mapping[tuple[str, frozenset[tuple[str, Any]]], float]
-"""What a proposal asks for, and of whom, with its share: what is offered in return no solution says."""
+"""(player, its items) -> the share of proposals that request them. Offers are left out, because no solution has them."""
 
 
 def solver(game: Game[Any]) -> Callable[[Observation], Requests]:

@@ -64,8 +64,8 @@ class BeliefState(SuspicionState):
         if self.published:
             if pstdev(own_row) <= 1e-4:
                 return self.seats - 1
-            first = suspect(self.matrix, self.seat, range(self.seats), "first")
-            return watcher(self.matrix, self.seat, True, "last") if first == self.seat else first
+            chief = suspect(self.matrix, self.seat, range(self.seats), "first")
+            return watcher(self.matrix, self.seat, True, "last") if chief == self.seat else chief
         if self.role == UNSURE:
             return None
         return watcher(self.matrix, self.seat, False) if self.role == ROLES[0] else self.suspect

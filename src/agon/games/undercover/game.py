@@ -8,8 +8,8 @@ from agon.games.deduction.game import UNSURE, Ask, Deduction, plain
 from agon.registry import kind
 
 CREDITS = {"caught": (0, 3), "escaped": (3, 0), "even": (2, 1)}
-"""Outcome -> (undercover's credits, those of each civilian); 3 in all. MAgIC, A.2, with the outcomes as its code numbers them
-(0 to 2, in this order)."""
+"""Outcome -> (the undercover's credits, those of each civilian); both together are 3. MAgIC, A.2. The outcomes are those of its
+code (0 to 2, in this order)."""
 
 ROLES = ("undercover", "civilian")
 

@@ -14,6 +14,6 @@ def forgiveness(turns: pd.DataFrame) -> pd.DataFrame:
     seats = turns.assign(kind=kind).pivot(index=["match", "round"], columns="seat", values="kind")
     before = seats.groupby("match", observed=True)[1].shift()
     answers = seats[before.eq(False) & seats[0].notna()][0].astype(float)
-    found = answers.groupby("match", observed=True).agg(value="mean", n="size").reset_index()
+    rates = answers.groupby("match", observed=True).agg(value="mean", n="size").reset_index()
     who = turns.drop_duplicates(["match", "seat"]).pivot(index="match", columns="seat", values="agent")
-    return found.assign(agent=found.match.map(who[0]), opponent=found.match.map(who[1]))
+    return rates.assign(agent=rates.match.map(who[0]), opponent=rates.match.map(who[1]))

@@ -1,1 +1,1 @@
-"""Exact planning: what a hand can become, by which crafts, and what others must give for it."""
+"""Exact planning: the items that a hand can become, the crafts for them, and the gifts that they take."""

@@ -169,7 +169,7 @@ def _mixes(members: Sequence[str], count: int, stock: Mapping[str, int]) -> Iter
 
 
 def _spare(hand: Hand, uses: Sequence[Use], reserve: Hand) -> dict[str, Amount]:
-    """What may burn: pieces that are neither ingredients nor in reserve."""
+    """The pieces that may burn: those that are neither ingredients nor in reserve."""
     stock: dict[str, Amount] = dict(hand)
     for use in uses:
         stock[use.way.recipe.makes] = stock.get(use.way.recipe.makes, 0) + use.times * use.way.recipe.number

@@ -96,11 +96,11 @@ def _ways(ruleset: Ruleset, kinds: frozenset[str]) -> tuple[Way, ...]:
     fires = not reachable.isdisjoint(ruleset.fuel)
     candidates = {recipe.id for item in reachable for recipe in ruleset.used_in(item)}
     alike: dict[tuple[tuple[Need, ...], str], list[Way]] = {}
-    for way, every in all_ways(ruleset):
+    for way, ingredients in all_ways(ruleset):
         recipe = way.recipe
         if recipe.id not in candidates or (recipe.fuelled and not fires):
             continue
-        if not reachable >= every:
+        if not reachable >= ingredients:
             if any(reachable.isdisjoint(members) for _, members in way.needs):
                 continue
             needs = [Need(count, tuple(filter(reachable.__contains__, members))) for count, members in way.needs]
@@ -170,7 +170,7 @@ def _gains(ruleset: Ruleset, way: Way) -> bool:
     consumed = sum(
         (need.number * min(worth.get(item, Fraction(0)) for item in need.members) for need in way.needs), Fraction(0)
     )
-    return way.recipe.number * worth.get(way.recipe.makes, Fraction(0)) > consumed + way.recipe.fuelled
+    return way.recipe.number * worth[way.recipe.makes] > consumed + way.recipe.fuelled
 
 
 @functools.lru_cache(maxsize=64)

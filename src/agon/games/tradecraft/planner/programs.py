@@ -13,6 +13,7 @@ NODES = 5_000
 UNIT = 32
 """The solver's cost of one operation."""
 TIES = 1024
+"""The number of different ties (`tie`)."""
 HIGHEST_TIE = 1 / 64
 """A name adds at most this to a cost. So ties are broken in the same way, whatever the order of the variables."""
 ROUNDED = 1e-3
@@ -39,7 +40,7 @@ class Solution(NamedTuple):
     values: list[float] | None
     """The values of all variables, if there is a solution."""
     bound: float
-    """No solution costs less, in parts of UNIT."""
+    """No solution costs less. `solve` gives it in parts of UNIT, and `solve_relaxed` in the given costs."""
 
     def count(self, variable: int) -> int:
         """The value of a whole variable."""
@@ -80,7 +81,7 @@ class Program:
         return program
 
     def relax(self, condition: int, high: float) -> None:
-        """Raise the upper end of a condition."""
+        """Sets the upper end of a condition."""
         terms, low, _ = self._rows[condition]
         self._rows[condition] = terms, low, high
 
@@ -105,7 +106,7 @@ class Program:
         return Solution("solved", result.x.tolist(), max(0.0, result.fun - ROUNDED))
 
     def solve(self, nodes: int = NODES, costs: Terms | None = None) -> Solution:
-        """The least solution, or why there is none. `costs`: instead of the variables' own, without ties."""
+        """The least solution, or why there is none. `costs` take the place of the variables' own; then there are no ties."""
         if not self._costs:
             fits = all(low <= 0 <= high for _, low, high in self._rows)
             return Solution("solved", [], 0.0) if fits else Solution("impossible", None, np.inf)

@@ -35,7 +35,7 @@ class Plan:
     at_least: int
     """No plan has fewer operations: proved."""
     uses: Mapping[str, Amount] = field(default_factory=dict)
-    """What the plan takes of the hand. This includes pieces of the target that are in the hand."""
+    """The items that the plan takes from the hand. They include pieces of the target that are in the hand."""
 
     @property
     def operations(self) -> int:
@@ -168,9 +168,9 @@ class Workshop:
         flows: Mapping[str, Terms] = NONE,
         reserve: Mapping[str, int] = NONE,
     ) -> None:
-        """`flows`: item -> variables for what comes in (factor 1) and goes out (-1) before the crafts.
+        """`flows`: item -> variables for the pieces that come in (factor 1) and go out (-1) before the crafts.
 
-        `reserve`: item -> the variable for what must be left besides the target.
+        `reserve`: item -> the variable for the pieces that must be left besides the target.
         """
         self.part, self.hand, self.target, self.flows, self.reserve = part, hand, target, flows, reserve
         self.times = [program.add_variable(_name(way), cost=1) for way in part.ways]

@@ -1,4 +1,4 @@
-"""What players must give each other so that one of them, or all of them, can craft their targets."""
+"""The least that a player must get from the others so that it can craft its target."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -36,9 +36,9 @@ class Needs:
     trades: int
     """The number of other seats with which it must trade. Fewer seats do not hold enough."""
     gives: Mapping[int, Mapping[str, int]]
-    """Seat -> what it gives. Of all gifts with so few trades, these have the fewest units, and then the fewest operations."""
+    """Seat -> its gifts. Of all gifts with so few trades, these have the fewest units, and then the fewest operations."""
     plan: Plan
-    """What the seat then crafts."""
+    """The crafts of the seat after the gifts."""
     units_at_least: int
     """No fewer units do, with however many trades: proved."""
 
@@ -56,7 +56,8 @@ def union(hands: Sequence[Hand]) -> dict[str, Amount]:
 def needs(ruleset: Ruleset, hands: Sequence[Hand], seat: int, target: Hand) -> Needs | Impossible | Undecided:
     """The fewest trades, and then the fewest units, that a seat needs for its target.
 
-    Units are those that the others hold now: nobody crafts before it gives (who can make the target need give only that).
+    Units are those that the others hold now. Nobody crafts before it gives, as a player who can make the target would have to
+    give only that.
     """
     return _needs(ruleset, tuple(freeze(hand) for hand in hands), seat, freeze(target))
 

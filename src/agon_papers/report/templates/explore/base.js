@@ -39,6 +39,9 @@ function filled(made, attributes, children) {
   return made;
 }
 
+/** A text whose long words, such as paths, may go on in a new line after a sign. */
+const breakable = (words) => words.split(/(?<=\w[/_.=])(?=[a-z_])/i).flatMap((part, place) => (place ? [el("wbr"), part] : [part]));
+
 /** The rows of a table that agon_papers.report.explore.packed has packed. */
 function unpacked(columns) {
   const whole = Object.entries(columns).map(([name, column]) => [name,
@@ -52,14 +55,22 @@ const address = {
   read() {
     return Object.fromEntries(new URLSearchParams(location.hash.slice(1).replaceAll("+", "%2B")));
   },
+  /** The part behind # that says these choices. */
+  of(values) {
+    return Object.entries(values).filter(([, value]) => value !== "" && value !== null)
+      .map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
+  },
   /** `typed`: the address replaces the one before, so that Back does not undo single letters. */
   write(values, typed = false) {
-    const said = Object.entries(values).filter(([, value]) => value !== "" && value !== null)
-      .map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
+    const said = this.of({...values, from: from || ""});
     if (`#${said}` === (location.hash || "#")) return;
     history[typed ? "replaceState" : "pushState"](null, "", `#${said}`);
   },
 };
+
+/** The page of this report from which a link led here, if its address says so: it stays in the address, and a link leads back. */
+const [from] = (address.read().from || "").match(/^\w+\.html(#[\w%-]*)?$/) || [];
+if (from) main.append(el("p", null, el("a", {href: from}, "◀ Back to the finding")));
 
 /** Choices that narrow rows down: every one offers what the others have left, with how often it is there.
  * `filters`: {column: label}; `chosen`: what is chosen of each, "" for all; `fits(row)`: what else must be so.
@@ -84,7 +95,7 @@ function facets(rows, filters, chosen, fits, changed) {
         for (const row of passing(name)) left.set(row[name], (left.get(row[name]) || 0) + 1);
         const all = [...left.values()].reduce((sum, count) => sum + count, 0);
         const offered = known[name].filter((value) => left.has(value) || String(value) === chosen[name]);
-        selects[name].replaceChildren(el("option", {value: ""}, `all (${grouped(all)})`),
+        selects[name].replaceChildren(el("option", {value: ""}, key && chosen[key.name] ? "all" : `all (${grouped(all)})`),
           ...offered.map((value) => el("option", {value}, `${value} (${grouped(left.get(value) || 0)})`)));
         selects[name].value = chosen[name] || "";
       }
@@ -132,7 +143,7 @@ function paged(step, chosen, show, row, follow) {
 const grouped = (number) => number.toLocaleString("en-US");
 
 /** The address of one row. */
-const link = (row, text) => el("a", {href: `#${data.key.name}=${encodeURIComponent(row[data.key.column])}`, title: `link to this ${data.key.name}`}, text);
+const link = (row, text) => el("a", {href: `#${address.of({[data.key.name]: row[data.key.column]})}`, title: `link to this ${data.key.name}`}, text);
 
 /** `rows` in the order of a column; "-column": from the greatest. What is absent comes last, and first from the greatest. */
 function ordered(rows, sort) {

@@ -32,7 +32,7 @@ function card(row, open) {
   return el("details", {open},
     el("summary", null, ...(sign ? [el("strong", null, ...signed(row[sign])), ": "] : []), text(row[head]),
       el("span", {class: "soft"}, line.map((name) => row[name]).filter(Boolean).join(" · "))),
-    el("dl", null, shown.map(([name, label]) => [el("dt", null, label), el("dd", null, text(row[name]))])),
+    el("dl", null, shown.map(([name, label]) => [el("dt", null, label), el("dd", null, breakable(text(row[name])))])),
     data.key ? el("p", {class: "soft more"}, link(row, "link to this " + data.noun),
       Object.entries((data.links || {})[row.paper] || {}).map(([said, href]) => [" · ", el("a", {href}, said)])) : null);
 }

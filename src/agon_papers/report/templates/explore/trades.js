@@ -1,4 +1,4 @@
-// The moves of TradeCraft for templates/explore/stepper.js. data: games (agon.games.tradecraft.explorer).
+// The moves of TradeCraft for templates/explore/stepper.js. data: games (agon_papers.report.tradecraft).
 const LOOKED = {item_info: "look-ups of items", possible_recipes_from_hand: "questions what the hand can make",
   craft_check: "checks of a craft", "craft_check, refused": "checks of a craft that cannot be", craft_done: "ends of crafting"};
 const FAULTS = {"bad partner": "it names no other player", "beyond the hand": "it is more than somebody holds"};

@@ -2,24 +2,24 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import Any
 
 import pandas as pd
 
 from agon.games.tradecraft.amounts import Hand
 from agon.games.tradecraft.story import Call, Hands, Turn, stories
+from agon_papers.report.explore import part
 
-SCRIPT = files("agon.games.tradecraft").joinpath("explorer.js").read_text(encoding="utf-8")
+SCRIPT = part("trades.js")
 """The script of the page."""
 
 
 def games(turns: pd.DataFrame) -> list[dict[str, Any]]:
-    """For every match: match, players (names), agents and models by seat, start and targets (hands), winners (seats), moves.
+    """For every match: match, variant, players (names), agents and models by seat, start and targets (hands), winners (seats), moves.
 
-    A move: turn (of the game), seat, does (a tool), to, gives, wants, inputs, outputs, decision, says, wrong (why it was refused or
-    made for the player), hands (those that have changed, by seat), pays, looked (calls before it that change nothing, by tool); what
-    does not apply is left out.
+    A move: turn (of the game), seat, does (a tool), to, gives, wants, inputs, outputs, recipe, decision, says, wrong (why it was
+    refused or made for the player), hands (those that have changed, by seat), pays (points), looked (calls before it that change
+    nothing, by tool). Fields that do not apply are left out.
     """
     seats = turns.drop_duplicates(["match", "seat"]).sort_values("seat", kind="stable")
     rows_of_match = {str(match): rows for match, rows in seats.groupby("match", observed=True)}
@@ -60,10 +60,10 @@ def _moves(turn: Turn) -> Iterator[dict[str, Any]]:
 def _move(turn: Turn, call: Call, before: Hands, hands: Hands, looked: Counter[str]) -> dict[str, Any]:
     fields = {
         "to": call.call.get("partner"),
-        "gives": _hand(call.items("offer")),
-        "wants": _hand(call.items("request")),
-        "inputs": _hand(call.items("inputs")),
-        "outputs": _hand(call.items("outputs")),
+        "gives": _amounts(call, "offer"),
+        "wants": _amounts(call, "request"),
+        "inputs": _amounts(call, "inputs"),
+        "outputs": _amounts(call, "outputs"),
         "recipe": call.call.get("recipe"),
         "decision": call.effect,
         "says": call.call.get("message"),
@@ -74,6 +74,14 @@ def _move(turn: Turn, call: Call, before: Hands, hands: Hands, looked: Counter[s
     }
     filled = {name: value for name, value in fields.items() if value}
     return {"turn": turn.number, "seat": call.seat, "does": call.tool} | filled
+
+
+def _amounts(call: Call, name: str) -> dict[str, str]:
+    """Items of a call. Amounts that cannot be read, as in a refused call, are as the player wrote them."""
+    try:
+        return _hand(call.items(name))
+    except (ValueError, ZeroDivisionError):
+        return {str(item): str(amount) for item, amount in call.call[name].items()}
 
 
 def _hands(hands: Hands) -> list[dict[str, str]]:

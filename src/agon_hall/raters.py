@@ -10,19 +10,26 @@ import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import msgspec
 from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from agon.agents.languages import say_in
 from agon.errors import AgonError
-from agon.games.rating.annotations import LONGEST, Page, Sheet, logs, rubric, setting, shuffled
 from agon.games.rating.game import ORDERS, THEORY_OF_MIND
+from agon.games.rating.logs import logs
 from agon.games.rating.words import ORDER, lines_html, outcome_lines, turns
 from agon.games.sentences import Say
 from agon.paths import display_path
+from agon_hall.annotations import LONGEST, Page, Sheet, rubric, setting, shuffled
+from agon_hall.web import NoPage, read_form, redirect, render
 
 LOGS = "data/logs/tradecraft"
 """The usual folder of logs."""
@@ -42,7 +49,7 @@ class Rater(msgspec.Struct, forbid_unknown_fields=True):
     until: str
     """The day after which the link is void, as 2026-12-31."""
     logs: str = LOGS
-    """The folder of logs, from the project's root; all of it in the order of agon.games.rating.annotations.shuffled."""
+    """The folder of logs, from the project's root; all of it in the order of agon_hall.annotations.shuffled."""
     dimensions: tuple[str, ...] = STUDIED
     language: str = "en"
     """The language of their pages (conf/language)."""
@@ -60,11 +67,10 @@ def raters(folder: Path) -> dict[str, Rater]:
 def admit(
     folder: Path, names: Sequence[str], games: str, days: int, again: bool = False, language: str = "en"
 ) -> dict[str, str]:
-    """Gives each name a key that nobody else has, and keeps who may rate in `folder`/raters.json. Returns name -> key.
+    """Gives each name a key that nobody else has, and saves the raters in `folder`/raters.json. Returns name -> key.
 
-    Their pages are in `language`.
-
-    `again`: who has a link gets a new one, and the old one is void; answers stay. Raises AgonError.
+    `games`: the folder of logs. `days`: how long the links are valid. `language`: that of the pages. `again`: raters who have a
+    link get a new one, and the old one is void; answers stay. Raises AgonError.
     """
     accounts, links = raters(folder), dict[str, str]()
     shuffled_games = shuffled(logs(games))
@@ -108,15 +114,13 @@ class Question(NamedTuple):
     """The name of its entry."""
     label: str
     options: Sequence[tuple[str, str, str]]
-    """What is sent, the key of the keyboard that chooses it, and its words."""
+    """(value that is sent, key of the keyboard that chooses it, its words)."""
     value: str
-    """What has been chosen; empty for nothing."""
+    """The chosen value; empty for none."""
 
 
 class RatersDesk:
-    """The raters' page, as agon.games.pages.Desk says. Answers go to `folder`/NAME.csv, drafts to `folder`/drafts/NAME.json."""
-
-    template = Path(__file__).with_name("annotate.html")
+    """What raters see and send. Answers go to `folder`/NAME.csv, drafts to `folder`/drafts/NAME.json."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -125,8 +129,12 @@ class RatersDesk:
     def owner(self, key: str) -> str:
         """The name of the rater with this key; empty for an unknown or expired key. Raises AgonError."""
         today, hash_of_key = datetime.now(UTC).date().isoformat(), _hash(key)
-        names = [name for name, rater in raters(self.folder).items() if secrets.compare_digest(rater.key, hash_of_key)]
-        return next((name for name in names if raters(self.folder)[name].until >= today), "")
+        owners = [
+            name
+            for name, rater in raters(self.folder).items()
+            if secrets.compare_digest(rater.key, hash_of_key) and rater.until >= today
+        ]
+        return owners[0] if owners else ""
 
     def progress(self) -> list[tuple[str, str]]:
         """(name, progress) of every rater. Raises AgonError."""
@@ -190,9 +198,9 @@ class RatersDesk:
         }
 
     def submit(self, who: str, form: Mapping[str, str]) -> dict[str, Any]:
-        """Keeps what a rater has sent: `go` is save, back, or nothing, which keeps a draft.
+        """Handles a rater's form. `go` is save, back or absent; without save the entries are kept as a draft.
 
-        Returns {"to": the parameters of the page to go to}, or the page again with what is wrong. Raises AgonError.
+        Returns {"to": the parameters of the next page}, or the page again with its faults. Raises AgonError.
         """
         sheet, say = self._sheet(who), self._say(who)
         at = form.get("at", "")
@@ -252,8 +260,9 @@ class RatersDesk:
     def _drafts(self, who: str) -> dict[str, dict[str, str]]:
         """Key of a page -> the rater's unsaved entries; empty if the file cannot be read."""
         try:
-            return dict(json.loads((self.folder / "drafts" / f"{who}.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError):
+            text = (self.folder / "drafts" / f"{who}.json").read_bytes()
+            return msgspec.json.decode(text, type=dict[str, dict[str, str]])
+        except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
             return {}
 
     def _save_draft(self, who: str, page: Page, entries: Mapping[str, str] | None) -> None:
@@ -327,3 +336,40 @@ def _answers(sheet: Sheet, page: Page, entries: Mapping[str, str]) -> dict[str, 
                 value = _score(entries[f"{seat}/{dimension}"])
             answers.setdefault(player, {})[dimension] = value
     return answers
+
+
+# ---- the address
+
+
+async def annotate(request: Request) -> Response:
+    """The page of the rater whose key is in the address. The experimenter sees everybody's progress instead."""
+    desk: RatersDesk = request.app.state.raters
+    key = request.query_params.get("key", "")
+    try:
+        who = desk.owner(key) if key else ""
+        if not who:
+            return _without_rater(request, desk, key)
+        if request.method == "POST":
+            context = desk.submit(who, dict(await read_form(request)))
+            if "to" in context:
+                return redirect(f"/annotate?{urlencode({'key': key, **context['to']})}")
+        else:
+            context = desk.context(who, dict(request.query_params))
+    except AgonError as error:
+        raise NoPage("This cannot be done", str(error), HTTPStatus.CONFLICT) from None
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if context.get("faults") or context.get("why_not") else HTTPStatus.OK
+    links = {"researcher": False, "link": lambda query: f"/annotate?{urlencode({'key': key, **query})}"}
+    return render(request, "annotate.html", status, **links, **context)
+
+
+def _without_rater(request: Request, desk: RatersDesk, key: str) -> Response:
+    """The page without a valid key: everybody's progress for the experimenter, a refusal for all others."""
+    if not key:
+        if request.scope.get("researcher"):
+            return render(request, "raters.html", title="Annotate", raters=desk.progress())
+        return redirect("/login?next=/annotate")
+    why = "This link is not valid, or not any more. Ask whoever gave it to you for a new one."
+    raise NoPage("Nothing to see here", why, HTTPStatus.FORBIDDEN, "/annotate with a link that is not valid")
+
+
+routes = [Route("/annotate", annotate, methods=["GET", "POST"])]

@@ -20,7 +20,6 @@ from agon.errors import AgonError
 from agon.games import Dice
 from agon.games.rating.game import DIMENSIONS, ORDERS, THEORY_OF_MIND, Rating, Ratings, State
 from agon.games.rating.metrics import COLUMNS
-from agon.games.settings import variants
 from agon.paths import display_path
 from agon.turns import no_formula
 
@@ -31,12 +30,6 @@ LONGEST = 2000
 
 Answers = Mapping[str, Mapping[str, Any]]
 """Player -> dimension -> a number from 0 to 1, or (first, second, third) for theory of mind."""
-
-
-def logs(folder: str, targets: bool = False, full: bool = False) -> list[Rating]:
-    """The games of rating of a folder of logs, from the project's root. Raises AgonError."""
-    settings = variants({"_target_": f"{Rating.__module__}.Rating", "name": "rating", "settings": folder})
-    return [Rating("rating", name, fields["log"], targets=targets, full=full) for name, fields in settings.items()]
 
 
 def shuffled(games: Sequence[Rating]) -> list[Rating]:
@@ -50,16 +43,17 @@ def shuffled(games: Sequence[Rating]) -> list[Rating]:
 
 
 class Page(NamedTuple):
-    """A turn of a match, which is judged at once, with all turns before it."""
+    """A turn of a match. A rater judges all players in it at once, and sees all turns before it."""
 
     game: Rating
     turn: int
 
 
 class Sheet:
-    """The ratings of some logs by one person. `path`: the file of answers; a new sheet continues where the file ends.
+    """The ratings of some logs by one person, in the file WHO.csv of a folder (`path`). A new sheet continues where it ends.
 
-    Raises AgonError for an invalid name or dimension.
+    `repetition`: the number of this round of ratings, from 0. Raises AgonError for an invalid name or dimension, and for two
+    logs of one match.
     """
 
     def __init__(
@@ -116,7 +110,7 @@ class Sheet:
         return self._saved
 
     def text(self, page: Page) -> pd.DataFrame:
-        """The page to be read: turn, player, what; up to and with the turn to be judged (agon.figures.viewer.shown)."""
+        """The log up to and with the turn to be judged, for agon.figures.viewer.shown: columns turn, player, what."""
         rows = [
             (turn, entry.pop("player", ""), json.dumps(entry, ensure_ascii=False))
             for turn, entries in enumerate(page.game.seen.turns[: page.turn], 1)
@@ -138,7 +132,7 @@ class Sheet:
         """Saves the answers to a page, for all players and dimensions at once. They are on the disk when it returns.
 
         Another answer to a page replaces the first one; an equal one is not written again. Raises AgonError, and saves nothing, for
-        invalid answers.
+        invalid answers, and where the file cannot be written.
         """
         players = page.game.seen.players
         if len(why) > LONGEST:
@@ -187,11 +181,18 @@ def setting(game: Rating, language: str = "en") -> str:
 def annotations(*paths: Path) -> pd.DataFrame:
     """The scores in files of annotations, with `why`. Of two answers to a page, the last one counts. A missing file has no scores.
 
-    A line that was cut off while it was written is ignored: that answer was never saved.
+    A line that was cut off while it was written is ignored: that answer was never saved. Raises AgonError for a file that
+    cannot be read, or that has other columns.
     """
     rows = []
     for path in paths:
-        text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        try:
+            text = path.read_text(encoding="utf-8-sig", errors="replace") if path.exists() else ""
+        except OSError as error:
+            raise AgonError(f"{display_path(path)} cannot be read: {error.strerror or error}") from None
+        head = text.partition("\n")[0].replace('"', "").rstrip("\r")
+        if not ",".join(KEPT).startswith(head):  # a beginning may be there alone, where writing was cut off
+            raise AgonError(f"{display_path(path)} is no file of annotations: its columns must be {','.join(KEPT)}")
         for number, line in enumerate(text.split("\n")):
             if number and line and (row := _row(line)) is not None:
                 rows.append(row)

@@ -8,11 +8,12 @@ import pytest
 
 from agon import AgonError
 from agon.agents.scripts import anything
-from agon.games.rating.annotations import KEPT, LONGEST, Sheet, annotations, judged, logs, setting, shuffled
 from agon.games.rating.game import DIMENSIONS
+from agon.games.rating.logs import logs
 from agon.games.rating.metrics import reliability, scores
 from agon.plan import Match, Seat
 from agon.play import play_now, turns_table
+from agon_hall.annotations import KEPT, LONGEST, Sheet, annotations, judged, setting, shuffled
 
 LOGS = "tests/smoke/logs"
 TWO = ("persuasion", "theory_of_mind")
@@ -51,6 +52,22 @@ def test_what_is_judged_in_another_view_is_asked_for_again(tmp_path):
     own = sheet(tmp_path)
     own.rate(own.pages[0], answers())
     assert len(own.open_pages()) == 7 and len(Sheet(logs(LOGS, full=True), "ann", tmp_path, TWO).open_pages()) == 8
+
+
+def test_a_file_that_is_none_of_annotations_is_refused(tmp_path):
+    own = sheet(tmp_path)
+    own.rate(own.pages[0], answers())
+    whole = own.path.read_text()
+    for text, number in ((whole.replace("\n", "\r\n"), 8), (f"\ufeff{whole}", 8), (whole.partition("ch,")[0], 0)):
+        own.path.write_text(text, newline="")
+        assert len(annotations(own.path)) == number
+    for text in (whole.replace(",", ";"), "who,what\n1,2\n"):
+        own.path.write_text(text)
+        with pytest.raises(AgonError, match=r"ann\.csv is no file of annotations: its columns must be match,rater"):
+            own.open_pages()
+    (tmp_path / "bob.csv").mkdir()
+    with pytest.raises(AgonError, match=r"bob\.csv cannot be read"):
+        annotations(tmp_path / "bob.csv")
 
 
 def test_an_answer_given_again_replaces_the_first(tmp_path):

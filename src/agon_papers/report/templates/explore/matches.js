@@ -1,8 +1,8 @@
-// Matches of repeated games of two, one picture each. data: columns (agon.games.matrix.explorer.courses, packed),
+// Matches of repeated games of two, one picture each. data: columns (agon_papers.report.matrix.courses, packed),
 // rules; filters, key, saved and sorts: see templates/explore/base.js.
 const rows = unpacked(data.columns);
 const rules = new Map(data.rules.map((each) => [`${each.name}/${each.variant}`, each]));
-const chosen = {match: "", sort: ""};
+const chosen = {match: "", sort: "", round: ""};
 
 const rule = (row) => rules.get(`${row.game}/${row.variant}`);
 
@@ -40,13 +40,29 @@ function tile(game, move) {
   return el("span", {class: `tile look${option === null ? "less" : look(game, option)}`}, option === null ? "·" : letters(option));
 }
 
-/** A column for every round: own move, the other's, and the points so far. */
+/** A column for every round: own move, the other's, and the points so far. A tap shows the round, and the match alone. */
 function strip(row, sums) {
-  const game = rule(row);
-  return el("div", {class: "strip", role: "img", "aria-label": `own moves ${words(game, row.own)}; the other's ${words(game, row.other)}`},
+  const game = rule(row), alone = chosen.match === row.match;
+  const name = (round) => `round ${round + 1}`;
+  const open = (round) => take({match: row.match, round: String(round + 1)});
+  return el("div", alone ? {class: "strip", role: "group", "aria-label": "rounds"} : {class: "strip", role: "img", "aria-label": `own moves ${words(game, row.own)}; the other's ${words(game, row.other)}`},
     el("span", {class: "round side", "aria-hidden": "true"}, el("span", null, "round"), el("span", {class: "tile"}, "own"), el("span", {class: "tile"}, "other"), el("span", null, "own sum"), el("span", null, "other's")),
-    [...row.own].map((own, round) => el("span", {class: "round"}, el("span", {class: "count"}, String(round + 1)), tile(game, own), tile(game, row.other[round]),
+    [...row.own].map((own, round) => el(alone ? "button" : "span",
+      {class: "round", title: name(round), onclick: () => open(round), ...(alone ? {type: "button", "aria-label": name(round), "aria-current": chosen.round === String(round + 1) ? "step" : null} : {})},
+      el("span", {class: "count"}, String(round + 1)), tile(game, own), tile(game, row.other[round]),
       el("span", {class: "count"}, String(sums[round][0])), el("span", {class: "count"}, String(sums[round][1])))));
+}
+
+/** What happened in the chosen round of a match, and links to the points of all moves and to more matches. */
+function explained(row, sums) {
+  const game = rule(row), round = Number(chosen.round) - 1;
+  const before = round > 0 ? sums[round - 1] : [0, 0];
+  const move = (moves, seat) => `${moves[round] === "." ? "no readable move" : game.options[Number(moves[round])]} (${sums[round][seat] - before[seat]} points)`;
+  const alike = Object.fromEntries([...narrowed.names, "sort"].map((name) => [name, name === "sort" ? "" : row[name]]));
+  const points = {points: game.payoff.flat(2).join(" "), names: game.options.join("|")};
+  return [el("p", {"aria-live": "polite"}, chosen.round ? `Round ${chosen.round} of ${sums.length}: own move ${move(row.own, 0)}, the other's move ${move(row.other, 1)}. So far ${sums[round].join(" to ")} points.` : "Choose a round to see what happened in it."),
+    el("p", null, el("a", {href: `explore_matrix.html#${address.of(points)}`}, "the points of all moves in this game"), " · ",
+      el("a", {href: `#${address.of(alike)}`}, "all matches of this pairing"), " · ", el("a", {href: "#"}, "all matches"))];
 }
 
 const words = (game, moves) => [...moves].map((move) => (move === "." ? "none" : game.options[Number(move)])).join(", ");
@@ -74,7 +90,7 @@ function pictured(row) {
   return el("section", {class: "match"},
     el("h2", null, `${row.model}, ${row.agent}, against ${against(row)}: ${row.points} to ${row.points_other} points`),
     el("p", {class: "soft"}, `${row.family}, ${row.variant}, repetition ${row.repetition + 1} (`, link(row, row.match), ")"),
-    strip(row, sums), lines(sums));
+    strip(row, sums), chosen.match === row.match ? explained(row, sums) : null, lines(sums));
 }
 
 /** What the matches have in common: how often every action was taken in each round, if all have the same actions. */
@@ -121,9 +137,11 @@ function show() {
   pages.update(found.length);
 }
 
-const narrowed = facets(rows, data.filters, chosen, () => true, (name, value) => pages.take({[name]: value}));
-const wanted = el("input", {type: "search", autocomplete: "off", spellcheck: "false", onchange: () => pages.take({match: wanted.value.trim()})});
-const order = sorter((sort) => pages.take({sort}));
+/** What was chosen; a choice of other matches ends the view of one round. */
+const take = (values) => pages.take({round: "", ...values});
+const narrowed = facets(rows, data.filters, chosen, () => true, (name, value) => take({[name]: value}));
+const wanted = el("input", {type: "search", autocomplete: "off", spellcheck: "false", onchange: () => take({match: wanted.value.trim()})});
+const order = sorter((sort) => take({sort}));
 const status = el("p", {class: "status", role: "status"});
 const key = el("p", {class: "key"});
 const above = el("div");
@@ -131,10 +149,12 @@ const list = el("div");
 const pages = paged(12, chosen, show, (place) => list.children[place], (said) => {
   narrowed.follow(said);
   chosen.sort = said.sort in data.sorts ? said.sort : "";
+  const one = chosen.match && rows.find((row) => row.match === chosen.match);
+  chosen.round = one && /^[1-9]\d*$/.test(said.round) && Number(said.round) <= one.own.length ? said.round : "";
 });
 
 main.append(el("div", {class: "controls"}, narrowed.labels, el("label", null, "Match (its id)", wanted), el("label", null, "Order", order),
-  el("button", {type: "button", onclick: () => pages.take(Object.fromEntries(["match", "sort", ...narrowed.names].map((name) => [name, ""])))}, "Clear all"),
+  el("button", {type: "button", onclick: () => take(Object.fromEntries(["match", "sort", ...narrowed.names].map((name) => [name, ""])))}, "Clear all"),
   download(narrowed.passing, "matches")),
   status, key, above, list, pages.more);
 pages.follow();

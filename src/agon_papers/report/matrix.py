@@ -1,17 +1,17 @@
 """Data of repeated two-player games for explorer pages: matches action by action, and payoff tables to change."""
 
-from importlib.resources import files
 from typing import Any
 
 import pandas as pd
 
+from agon.errors import AgonError
 from agon.games.tables import PayoffTable, normal_forms
+from agon_papers.report.explore import part
 
-MATCHES, EQUILIBRIA, TABLE = (
-    files("agon.games.matrix").joinpath(f"{name}.js").read_text(encoding="utf-8")
-    for name in ("matches", "equilibria", "table")
-)
+MATCHES, EQUILIBRIA, TABLE = (part(f"{name}.js") for name in ("matches", "equilibria", "table"))
 """Scripts that show matches, find equilibria and edit payoff tables."""
+
+MOST_OPTIONS = 10
 
 KEYS = ["match", "game", "variant", "model", "agent", "opponent", "repetition"]
 
@@ -19,8 +19,14 @@ KEYS = ["match", "game", "variant", "model", "agent", "opponent", "repetition"]
 def rules(games: pd.DataFrame) -> list[dict[str, Any]]:
     """The two-player games with a payoff table and the same actions for both.
 
-    The fields are name, variant, options, payoff ([row][column] -> points of both), rounds.
+    The fields are name, variant, options, payoff ([row][column] -> points of both), rounds. Raises AgonError for more than
+    MOST_OPTIONS actions, as a digit stands for each in `courses`.
     """
+    shown = [game for game in normal_forms(games) if len(game.players) == 2 and len(game.options)]
+    if large := [game for game in shown if len(game.options) > MOST_OPTIONS]:
+        raise AgonError(
+            f"{large[0].game} {large[0].variant} has {len(large[0].options)} actions: the explorer shows games with at most {MOST_OPTIONS}"
+        )
     return [
         {
             "name": game.game,
@@ -29,8 +35,7 @@ def rules(games: pd.DataFrame) -> list[dict[str, Any]]:
             "payoff": PayoffTable.of(game).payoff,
             "rounds": None if pd.isna(game.rounds) else int(game.rounds),
         }
-        for game in normal_forms(games)
-        if len(game.players) == 2 and len(game.options)
+        for game in shown
     ]
 
 

@@ -1,7 +1,6 @@
-"""A match of TradeCraft as tables and as a timeline, from its turns: hands, offers, refusals, wins and information of players.
+"""A match of TradeCraft as a picture, from its turns: offers, hands, refusals and wins.
 
-The turns are of our own matches or of recorded games (agon.games.tradecraft.story). The text of players is data here;
-agon.figures.viewer.shown makes it safe to display.
+The turns are of our own matches or of recorded games (agon.games.tradecraft.story).
 """
 
 from collections.abc import Sequence
@@ -13,109 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from agon.agents.prompts import prompts, template_of
-from agon.agents.telling import STYLE
-from agon.errors import AgonError
 from agon.figures import COLOURS, figure, headline, legend, styled
-from agon.games.tradecraft import TradeCraft
 from agon.games.tradecraft.amounts import Amount, format_hand
-from agon.games.tradecraft.planner.search import Plan, plan
-from agon.games.tradecraft.planner.trading import union
 from agon.games.tradecraft.story import Deal, Story, Turn, read
-from agon.replay import Replay, replay_match
-
-
-def seating(turns: pd.DataFrame) -> pd.DataFrame:
-    """The seats of the match: player, agent, model, calls, refused (of these), points."""
-    seats = turns.drop_duplicates("seat").sort_values("seat", kind="stable").set_index("seat")
-    calls = turns[turns.asked].groupby("seat").size()
-    story = read(turns)
-    return pd.DataFrame(
-        {
-            "player": [story.players[seat] for seat in seats.index],
-            **{name: seats[name].astype(object) for name in ("agent", "model")},
-            "calls": calls.reindex(seats.index),
-            "refused, or nothing done": [sum(turn.wrong(seat) for turn in story.turns) for seat in seats.index],
-            "points": turns.groupby("seat").payoff.sum().reindex(seats.index),
-        }
-    )
-
-
-def offers(turns: pd.DataFrame) -> pd.DataFrame:
-    """The proposals of the match: turn, proposer, partner, gives, wants, says, outcome, reply."""
-    return pd.DataFrame(
-        {
-            "turn": deal.turn,
-            "proposer": deal.proposer,
-            "partner": deal.partner,
-            "gives": format_hand(deal.offer),
-            "wants": format_hand(deal.request),
-            "says": deal.message,
-            "outcome": deal.outcome or "(the records end)",
-            "reply": deal.reply,
-        }
-        for deal in (turn.deal for turn in read(turns).turns)
-    )
-
-
-def hands(turns: pd.DataFrame) -> pd.DataFrame:
-    """The hands at the start of the match and at the end of every turn: turn, and a column for each player."""
-    story = read(turns)
-    all_hands = [("start", story.turns[0].before), *((str(turn.number), turn.after) for turn in story.turns)]
-    return pd.DataFrame(
-        [{"turn": turn} | dict(zip(story.players, map(format_hand, hands), strict=True)) for turn, hands in all_hands]
-    )
-
-
-def refusals(turns: pd.DataFrame) -> pd.DataFrame:
-    """The refused calls and the defaults: turn (of the game), player, tool, why, said (by the game)."""
-    story = read(turns)
-    rows = [
-        (call.round, story.players[call.seat], call.tool, call.wrong, str(call.detail.get("says", "")))
-        for call in story.calls
-        if call.wrong
-    ]
-    return pd.DataFrame(rows, columns=["turn", "player", "tool", "why", "said"])
-
-
-def replay_of(turns: pd.DataFrame, games: pd.DataFrame) -> tuple[Replay | None, str]:
-    """The replay of the match; None and the reason if it is impossible, as for recorded games with other rules."""
-    try:
-        return replay_match(turns, games), ""
-    except AgonError as error:
-        return None, str(error)
-
-
-def crafts(game: TradeCraft) -> pd.DataFrame:
-    """A shortest plan for each target from all hands together: player, target, craft (its number), makes, takes.
-
-    A target without a plan, and one that needs no craft, has one row that says so under `makes`.
-    """
-    rows = []
-    for player, target in zip(game.players, game.targets, strict=True):
-        answer = plan(game.ruleset, union(game.hands), target)
-        steps = answer.steps if isinstance(answer, Plan) else []
-        why = "no craft is needed" if isinstance(answer, Plan) else answer.verdict
-        sides = [(format_hand(step.outputs), format_hand(step.inputs)) for step in steps] or [(why, "")]
-        rows += [(player, format_hand(target), number, *side) for number, side in enumerate(sides, 1)]
-    return pd.DataFrame(rows, columns=["player", "target", "craft", "makes", "takes"])
-
-
-def tellings(replay: Replay) -> pd.DataFrame:
-    """The new information in every question to a player, in the words of today's prompts: turn, phase, player, news."""
-    event_counts, rows = [0] * replay.game.seats, []
-    for step in replay.steps:
-        for seat, view in step.views.items():
-            texts = prompts(template_of(view.rules), STYLE)
-            news = texts.turn(view, event_counts[seat]).removesuffix(texts.turn(view, len(view.past))).strip()
-            event_counts[seat] = len(view.past)
-            if news:
-                player = replay.game.players[seat]
-                rows.append({"turn": view.round, "phase": view.phase, "player": player, "news": news})
-    return pd.DataFrame(rows, columns=["turn", "phase", "player", "news"])
-
-
-# ---- the timeline ----
 
 
 class Mark(NamedTuple):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from claims import executed, functions_of
 from matplotlib.colors import to_rgb
 from tradecraft_games import HANDS, alchemy, proposal, tradecraft
 
@@ -17,8 +18,8 @@ from agon.games.tradecraft import Call, story
 from agon.plan import Match, Seat
 from agon.play import play_now, turns_table
 from agon.replay import replay_in
-from agon_papers.tradecraft import tables
-from agon_papers.tradecraft.tables import CHANGES, OUTCOMES, timeline
+from agon.turns import write, write_games
+from agon_papers.tradecraft.timeline import CHANGES, OUTCOMES, timeline
 
 GAMES = {"two": tradecraft(), "three": tradecraft(3), "four": tradecraft(4, turns=4), "alchemy": alchemy()}
 GAMES["first"] = tradecraft(end="first")
@@ -34,6 +35,25 @@ def clumsy(view, dice):
 def played(game, script=clumsy, seed=7):
     match = Match("test", f"{seed:016x}", seed, game, (Seat("any", script),) * game.seats, 0, "c")
     return turns_table([(match, play_now(match))])
+
+
+@pytest.fixture
+def page(tmp_path):
+    """A function from a game and a script to the names of the notebook after its run on such a match."""
+
+    def run(game, script=clumsy):
+        turns, path = played(game, script), tmp_path / "turns.parquet"
+        write(turns, path)
+        write_games(games_table([game]), path)
+        return executed("tradecraft_viewer", turns_path=str(path), match=str(turns.match.iloc[0]))
+
+    return run
+
+
+def crafts(game):
+    """The shortest plan for each target of a game."""
+    plan = functions_of("tradecraft_viewer")["crafts"]
+    return pd.concat(plan(game, *pair) for pair in zip(game.players, game.targets, strict=True))
 
 
 def states(game, seed=7):
@@ -72,47 +92,47 @@ def scripted(view, dice):
     )
 
 
-def test_offers_are_told_with_messages_and_outcomes():
-    turns = played(tradecraft(turns=2), scripted)
-    first, second = tables.offers(turns).to_dict("records")
+def test_offers_are_told_with_messages_and_outcomes(page):
+    names = page(tradecraft(turns=2), scripted)
+    first, second = names["offers"].to_dict("records")
     assert (first["gives"], first["wants"], first["outcome"]) == ("2 stick", "1 cobblestone", "accepted")
     assert (first["says"], first["reply"]) == ("<script>x</script>", "<b>ok</b>")
     assert second["outcome"] == "no proposal: no action" and second["proposer"] == "Player 2"
-    assert tables.hands(turns)["Player 1"].iloc[-1] == "1 coal, 1 cobblestone, 2 oak_log, 3 raw_iron, 3 stick"
-    shown = viewer.shown(tables.offers(turns)).data
+    assert names["hands"]["Player 1"].iloc[-1] == "1 coal, 1 cobblestone, 2 oak_log, 3 raw_iron, 3 stick"
+    shown = viewer.shown(names["offers"]).data
     assert "<script" not in shown and "&lt;script&gt;" in shown
 
 
-def test_refusals_are_told_with_their_reasons():
-    found = tables.refusals(played(tradecraft(), clumsy))
+def test_refusals_are_told_with_their_reasons(page):
+    found = page(tradecraft())["refused"]
     assert {"no such tool", "nothing done: no action"} <= set(found.why)
     assert found[found.why == "no such tool"].said.str.startswith("there is no such tool: this is the time for").all()
-    assert tables.refusals(played(tradecraft(turns=1), anything)).empty
+    assert page(tradecraft(turns=1), anything)["refused"].empty
 
 
-def test_an_undecided_offer_is_not_called_a_rejection():
-    turns = played(tradecraft(turns=1), lambda view, dice: None if view.phase == "decide" else anything(view, dice))
-    assert tables.offers(turns).outcome.tolist() == ["undecided in time, so rejected"]
+def test_an_undecided_offer_is_not_called_a_rejection(page):
+    names = page(tradecraft(turns=1), lambda view, dice: None if view.phase == "decide" else anything(view, dice))
+    assert names["offers"].outcome.tolist() == ["undecided in time, so rejected"]
 
 
-def test_points_and_calls_are_summed_by_seat():
-    turns = played(GAMES["three"])
-    seated = tables.seating(turns)
-    assert seated.points.tolist() == turns.groupby("seat").payoff.sum().tolist()
-    assert seated.calls.sum() == turns.legal.notna().sum()
+def test_points_and_calls_are_summed_by_seat(page):
+    names = page(GAMES["three"])
+    assert names["seats"].points.tolist() == names["turns"].groupby("seat").payoff.sum().tolist()
+    assert names["seats"].calls.sum() == names["turns"].legal.notna().sum()
 
 
 def test_what_was_told_is_what_each_seat_was_told():
     game = tradecraft(3, turns=2)
-    rows = tables.tellings(replay_in(game, played(game, scripted)))
+    news_of = functions_of("tradecraft_viewer", players=game.players)["news_of"]
+    rows = pd.DataFrame(news_of(replay_in(game, played(game, scripted))))
     assert "2 stick" in " ".join(rows.news[rows.player == "Player 3"])
     assert "script" in " ".join(rows.news[rows.player == "Player 2"])
     assert "script" not in " ".join(rows.news[rows.player == "Player 3"])
 
 
-def test_a_match_of_other_rules_is_not_replayed_and_says_why():
-    other = games_table([tradecraft(turns=2)])
-    assert "the table of games has no settings of" in tables.replay_of(played(tradecraft(turns=1)), other)[1]
+def test_a_match_of_other_rules_is_not_replayed_and_says_why(page):
+    names = page(tradecraft(turns=1))
+    assert names["replay"] is None and "the table of games has no settings of" in names["why"]
 
 
 def recorded(*calls):
@@ -143,7 +163,7 @@ def test_recorded_games_without_hands_after_a_trade_are_followed():
 
 
 def test_the_crafts_are_those_of_a_plan_with_all_its_amounts():
-    table = tables.crafts(tradecraft())
+    table = crafts(tradecraft())
     assert tuple(table.iloc[0]) == (
         "Player 1", "1 stone_shovel", 1, "1 stone_shovel", "1 cobblestone, 2 stick"
     )  # fmt: skip
@@ -153,7 +173,7 @@ def test_the_crafts_are_those_of_a_plan_with_all_its_amounts():
 
 @every_game
 def test_the_crafts_end_with_each_target(game):
-    last = tables.crafts(game).groupby("player", sort=False).last()
+    last = crafts(game).groupby("player", sort=False).last()
     made = [dict(reversed(part.split(" ")) for part in line.split(", ")) for line in last.makes]
     assert all(
         int(items[item]) >= number
@@ -164,7 +184,7 @@ def test_the_crafts_end_with_each_target(game):
 
 def test_a_target_that_cannot_be_made_or_is_held_says_so():
     game = tradecraft(hands=[*HANDS[:1], {"bow": 1}], targets=[{"bow": 1}, {"diamond_sword": 1}])
-    assert tables.crafts(game).makes.tolist() == ["no craft is needed", "not craftable"]
+    assert crafts(game).makes.tolist() == ["no craft is needed", "not craftable"]
 
 
 # --- the timeline

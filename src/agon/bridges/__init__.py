@@ -1,5 +1,0 @@
-"""Turns for other programs: JSON lines, one file per match."""
-
-from agon.bridges.rows import jsonl
-
-__all__ = ["jsonl"]
