@@ -7,7 +7,7 @@ import nbformat
 import pandas as pd
 import pytest
 
-from agon import AgonError, figures
+from agon import ROOT, AgonError, figures
 from agon_papers.report import agreement, index
 
 CELLS = pd.DataFrame(
@@ -237,3 +237,20 @@ def test_the_page_says_if_the_rules_of_its_game_are_turned_round(turned, said, t
     game = {"actions": ["rock", "paper", "scissors"], "points": points}
     page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, game=game)
     assert ("the usual rules turned round" in page) is said
+
+
+CELLS_OF_PAPER, VARIANTS_OF_PAPER = (
+    ROOT / f"results/replication/counterfactual_{name}.csv" for name in ("cells", "variants")
+)
+
+
+@pytest.mark.skipif(not CELLS_OF_PAPER.exists(), reason="no results yet: make repro")
+def test_the_readme_splits_the_difference_by_its_causes():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    cells, variants = agreement.gathered([CELLS_OF_PAPER]), pd.read_csv(VARIANTS_OF_PAPER)
+    [row] = agreement.causes(cells, variants).itertuples()
+    assert row.known == row.lost == 0 and row.literal + row.variant + row.calculation == row.reconciled
+    assert f"**Why {row.literal:,}?**" in text and f"**Why {row.reconciled:,}?**" in text
+    assert f"{row.variant:,} cells agree only with the variant that was played" in text
+    assert f"Another {row.calculation:,} cells agree only by the authors' own calculation" in text
+    assert f"With these {row.variant + row.calculation:,} cells" in text
