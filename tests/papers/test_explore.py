@@ -428,6 +428,20 @@ def test_a_changed_table_is_solved_and_a_wrong_number_named(visit):
     assert "needs a number" in wrong and "“3,5x”" in wrong and left == 0
 
 
+def test_the_rest_of_a_card_is_folded(tmp_path, visit):
+    data, scripts = statements(rest=["a : b", ""])
+    data["cards"] |= {"folded": {"rest": "The rest"}}
+    path = tmp_path / "page.html"
+    path.write_text(explore.page("T", [], {}, data, scripts), encoding="utf-8")
+
+    def unfolded(page):
+        before = page.get_by_text("a : b").is_visible()
+        page.get_by_text("All numbers").first.click()
+        return before, page.get_by_text("a : b").is_visible()
+
+    assert visit(path, unfolded, f"#statement={quote('Most cooperate')}") == (False, True)
+
+
 @needs_pages
 def test_every_statement_is_there_those_of_the_abstract_first():
     data, claims = data_of(REPORTS / "explore_claims.html"), pd.read_csv(CLAIMS)
@@ -462,7 +476,7 @@ def test_links_of_findings_open_their_statement(visit):
 
     def first(page):
         page.wait_for_selector("main details[open] summary")
-        return page.locator("details[open]:has(.sign) summary").all_inner_texts()
+        return page.locator("details[open]:has(.sign) > summary").all_inner_texts()
 
     claims = pd.read_csv(CLAIMS)
     claim = dict(zip(claims.paper + "." + claims.statement, claims.claim, strict=True))

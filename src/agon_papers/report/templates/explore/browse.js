@@ -1,5 +1,5 @@
 // A table to search and to filter. data: columns (packed); noun, nouns; search (columns); filters {column: label};
-// and cards {head, sign, line, details {column: label}} or table {column: label}; marked {column: column with a sign};
+// and cards {head, sign, line, details {column: label}, folded {column: label}} or table {column: label}; marked {column: column with a sign};
 // signs {value: [class, sign]}; numbers (columns); key {name, column, of}: see base.js, and `of`, the columns that make the column;
 // saved and sorts: see base.js; links {value of column `paper`: {text: address}}.
 const rows = unpacked(data.columns);
@@ -27,12 +27,13 @@ function signed(value) {
 }
 
 function card(row, open) {
-  const {head, sign, line, details} = data.cards;
-  const shown = Object.entries(details).filter(([name]) => row[name] !== null && row[name] !== "");
+  const {head, sign, line, details, folded} = data.cards;
+  const listed = (names) => Object.entries(names).filter(([name]) => row[name] !== null && row[name] !== "")
+    .map(([name, label]) => [el("dt", null, label), el("dd", null, breakable(text(row[name])))]);
   return el("details", {open},
     el("summary", null, ...(sign ? [el("strong", null, ...signed(row[sign])), ": "] : []), text(row[head]),
       el("span", {class: "soft"}, line.map((name) => row[name]).filter(Boolean).join(" · "))),
-    el("dl", null, shown.map(([name, label]) => [el("dt", null, label), el("dd", null, breakable(text(row[name])))])),
+    el("dl", null, listed(details)), folded ? el("details", {class: "folded"}, el("summary", null, "All numbers"), el("dl", null, listed(folded))) : null,
     data.key ? el("p", {class: "soft more"}, link(row, "link to this " + data.noun),
       Object.entries((data.links || {})[row.paper] || {}).map(([said, href]) => [" · ", el("a", {href}, said)])) : null);
 }
@@ -88,7 +89,7 @@ const status = el("p", {class: "status", role: "status"});
 const overview = el("div");
 const drawing = el("div");
 const list = el("div");
-const pages = paged(60, chosen, show, (place) => list.querySelectorAll("details > summary, tbody tr")[place], (said) => {
+const pages = paged(60, chosen, show, (place) => list.querySelectorAll(":scope > details > summary, tbody tr")[place], (said) => {
   chosen.q = search.value = said.q || "";
   chosen.sort = (said.sort || "").replace(/^-/, "") in data.columns ? said.sort : "";
   narrowed.follow(said);

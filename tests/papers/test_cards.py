@@ -1,0 +1,61 @@
+"""Cards of statements: the estimate in words, and what the interval and the resamples are about."""
+
+import pandas as pd
+import pytest
+
+from agon_papers.report.cards import statement_cards
+from agon_papers.verdict import COLUMNS
+
+ROW = dict.fromkeys(COLUMNS) | {
+    "paper": "p",
+    "statement": "many_do",
+    "section": "7, abstract",
+    "claim": "Many do",
+    "recomputed": "5 of 8 by model: a 1.0, b 2.0",
+    "verdict": "holds",
+    "verdict_section": "holds",
+    "rule": "share",
+}
+
+
+def card(**changes):
+    """The card of one statement."""
+    claims = pd.DataFrame([ROW | changes]).astype({"n": float, "estimate": float, "chance": float, "stability": float})
+    return statement_cards(claims, {"p": ["7"]}).iloc[0]
+
+
+def decided(estimate_of, n, **changes):
+    numbers = {"estimate": 0.625, "low": 0.455, "high": 0.7064, "stability": 0.9896, "draws": 960, "unit": "match"}
+    return card(**numbers | {"estimate_of": estimate_of, "n": n} | changes)
+
+
+def test_a_card_says_the_estimate_its_interval_and_its_sample():
+    assert (
+        decided("share of 8 rows", 504).estimate
+        == "62.5 % of 8 rows (95 % interval 45.5 % to 70.6 %), from 504 matches"
+    )
+    assert decided("gap", 1).estimate == "gap: 0.625 (95 % interval 0.455 to 0.706), from 1 match"
+    shown = decided("number", 9, low=0.625, high=0.625, unit="game", rule="correlation")
+    assert shown.estimate == "rank correlation: 0.625 (the same in every resample), from 9 games"
+    assert shown.numbers == ROW["recomputed"]
+
+
+def test_a_card_without_an_estimate_says_the_numbers_once():
+    shown = card()
+    assert shown.estimate == ROW["recomputed"] and pd.isna(shown.numbers) and pd.isna(shown.resamples)
+    assert pd.isna(card(recomputed=None).estimate)
+
+
+@pytest.mark.parametrize(
+    ("estimate_of", "n", "interval", "verdict"),
+    [
+        ("share of 8 rows", 504, "the share of rows", "about single rows: the part"),
+        ("share of 30 rows", 600, "the share of rows", "about single rows: the part"),
+        ("share of 30 rows", 599, "the share of rows", "about single rows, or the number of rows"),
+        ("smallest gap", 504, "the smallest gap", "about single pairs"),
+        ("gap", 504, "the same number", "the condition has the same answer"),
+    ],
+)
+def test_a_card_says_what_the_interval_and_the_resamples_are_about(estimate_of, n, interval, verdict):
+    told = decided(estimate_of, n).resamples
+    assert interval in told and verdict in told and told.endswith("as in the records in 99 % of 960 resamples.")
