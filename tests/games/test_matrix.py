@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import unrefused
 
-from agon import AgonError
 from agon.agents import seat_dice
 from agon.games import IllegalAction
-from agon.games.matrix import MatrixGame, explorer, joint, relabel, repay
+from agon.games.matrix import MatrixGame, joint, relabel, repay
 from agon.games.tables import games_table, payoff_table
 
 DILEMMA = (4, 4), (1, 6), (6, 1), (2, 2)
@@ -186,16 +185,6 @@ def test_copies_are_equal_have_one_hash_and_play_on():
 
 def test_games_that_differ_in_anything_are_not_equal():
     assert len({PD, STAG, GAMES["pd_label"], MatrixGame("pd", "default", PD.options, PD.payoff, 15)}) == 4
-
-
-def test_the_explorer_refuses_games_of_more_actions_than_digits():
-    ten, eleven = (
-        games_table([MatrixGame("big", "v", tuple("abcdefghijk"[:size]), [[[0, 0]] * size] * size, 1)])
-        for size in (10, 11)
-    )
-    assert [len(game["options"]) for game in explorer.rules(ten)] == [10]
-    with pytest.raises(AgonError, match="big v has 11 actions: the explorer shows games with at most 10"):
-        explorer.rules(eleven)
 
 
 def test_payoff_tables_are_the_table_in_long_form():

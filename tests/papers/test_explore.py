@@ -14,6 +14,7 @@ from links import WIDTHS, widths
 from agon import ROOT, AgonError
 from agon.games.equilibria import equilibria
 from agon.games.matrix import MatrixGame
+from agon.games.tables import games_table
 from agon.games.tradecraft import story
 from agon.replay import one_match, replay_match
 from agon.turns import read, read_games
@@ -621,3 +622,27 @@ def test_games_to_watch_are_of_every_family_and_say_where_words_are_missing():
         spoken = any("says" in act for move in game["moves"] for act in move["acts"])
         assert game["moves"] and bool(game["silent"]) != spoken
     assert any("believes" in act for game in games for move in game["moves"] for act in move["acts"])
+
+
+def test_games_of_more_actions_than_digits_are_refused():
+    def of_size(size):
+        return games_table([MatrixGame("big", "v", tuple("abcdefghijk"[:size]), [[[0, 0]] * size] * size, 1)])
+
+    assert [len(game["options"]) for game in matrix.rules(of_size(10))] == [10]
+    with pytest.raises(AgonError, match="big v has 11 actions: the explorer shows games with at most 10"):
+        matrix.rules(of_size(11))
+
+
+@pytest.mark.parametrize("amount", ["many", "1/0", None, [1]])
+def test_amounts_of_refused_calls_are_as_they_were_written(amount):
+    call = {"tool": "submit_proposal", "partner": "B", "offer": {"coal": amount}, "request": {"stick": 2}}
+    detail = {"ok": False, "fault": "bad amounts", "start": {"coal": 1}, "target": {"stick": 1}}
+    second = {"ok": True, "start": {"stick": 2}, "target": {"coal": 1}}
+    rows = [("propose", 0, call, detail), ("decide", 1, {"tool": "decide", "decision": "reject"}, second)]
+    turns = pd.DataFrame(
+        {"match": "m", "variant": "v", "agent": "zs", "model": None, "round": 1, "turn": number, "phase": phase}
+        | {"seat": seat, "payoff": 0.0, "reply": None, "action": json.dumps(action), "detail": json.dumps(notes)}
+        for number, (phase, seat, action, notes) in enumerate(rows, start=1)
+    )
+    (game,) = tradecraft.games(turns)
+    assert game["moves"][0]["gives"] == {"coal": str(amount)} and game["moves"][0]["wrong"] == "bad amounts"

@@ -3,9 +3,8 @@
 import json
 
 import pandas as pd
-import pytest
 
-from agon.games.tradecraft import explorer, story
+from agon.games.tradecraft import story
 from agon.games.tradecraft.amounts import exchange_items
 from agon.games.tradecraft.story import Deal
 
@@ -77,16 +76,6 @@ def test_an_accepted_deal_changes_hands_unless_the_records_give_them():
 def test_a_call_that_cannot_be_read_is_empty_and_says_what_was_done():
     both = [*story.read(rows(proposed(), decided(None, ok=False, fault="unreadable", default="no action"))).calls]
     assert both[1].call == {} and both[1].wrong == "unreadable; nothing done: no action" and not both[0].wrong
-
-
-@pytest.mark.parametrize("amount", ["many", "1/0", None, [1]])
-def test_the_explorer_shows_amounts_of_refused_calls_as_written(amount):
-    refused = OFFER | {"offer": {"coal": amount}}
-    turns = rows((1, "propose", 0, refused, {"ok": False, "fault": "bad amounts", **BEGIN[0]}), proposed(), decided())
-    (game,) = explorer.games(turns.assign(agent="zs", model=None, variant="v"))
-    first, second, _ = game["moves"]
-    assert first["gives"] == {"coal": str(amount)} and first["wrong"] == "bad amounts"
-    assert second["gives"] == {"coal": "1"} and second["wants"] == {"stick": "2"}
 
 
 def test_calls_of_many_matches_are_columns_beside_the_turns():
