@@ -30,6 +30,7 @@ CLAIMS = pd.DataFrame(
         "reason": [None, None, "few"],
         "n": [20, None, None],
         "unit": ["match", None, None],
+        "rule": ["share", "exact", "exact"],
     }
 )
 VARIANTS = pd.DataFrame(
@@ -185,6 +186,7 @@ def test_the_page_says_how_often_the_rule_errs(tmp_path):
     )  # fmt: skip
     page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, rates=rates)
     assert "we measured 2.0&nbsp;% (median; at most 8.0&nbsp;%)" in page
+    assert "for both together 4.0&nbsp;% (median; at most 11.0&nbsp;%)" in page
     assert "in 90&nbsp;% of the studies (median; at least 25&nbsp;%, for <em>fails</em>" in page
     assert "&ldquo;a share&rdquo;, &lt;b&gt;two games&lt;/b&gt;)" in page
 
@@ -194,7 +196,9 @@ def test_the_page_says_what_could_be_wrong_with_it(tmp_path):
     moved = pd.DataFrame({"changed_by": ["Verdicts that the rule changed", "another", "another", "a third"]})
     changed = index.rule_changes(rule, moved)
     page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, changed=changed)
-    assert "as printed, 1 of 2 numbers agree (p 1 of 2)" in page
+    assert "as printed, 1 of 2 numbers agree (p 1 of 2)" in page and "Read as printed, 1 of 2 agree." in page
+    assert "2 of the 3 statements are about what was printed" in page and "1 hold and 1 fail as they stand" in page
+    assert page.count("(undecided if corrected for all tests of its section)") == 1
     assert "changed 2 times after it was applied. 3 verdicts changed with it, and 1 when it replaced" in page
     assert "1 more is undecided. Of these, 1 has the verdict <em>holds</em> now" in page
 

@@ -23,13 +23,13 @@ FACTS, RESULTS = ROOT / "data/published/tradecraft", ROOT / "results/replication
 
 FAIL = """
 first_to_craft_wins only_allowed_crafts_are_done decisions_are_taken_as_said scores_are_averaged_over_games
-invalid_bars_count_violations rejection_bars_are_shares turn_bars_are_means gpt_and_claude_are_even
+invalid_bars_count_violations rejection_bars_are_shares turn_bars_are_means
 claude_beats_gemini cooperative_beats_competitive unprimed_beats_competitive
 nobody_succeeds_alone targets_are_craftable many_recipes_burn_fuel rulesets_have_items
 """.split()  # noqa: SIM905
 UNPUBLISHED = ["first_order_is_strong", "no_second_order", "humans_agree_on_theory_of_mind"]
 UNCHECKED = """
-nine_dimensions forty_setups first_order_ranks_the_models orientation_works_indirectly humans_agree_on_persuasion
+gpt_and_claude_are_even nine_dimensions forty_setups first_order_ranks_the_models orientation_works_indirectly humans_agree_on_persuasion
 humans_agree_on_adaptability assessor_is_reliable
 """.split()  # noqa: SIM905
 

@@ -29,7 +29,8 @@ SPELLED = {short: f"{short}: {name}" for name, short in MODELS.items()}
 
 SHORT = {short: name for name, short in MODELS.items()} | {
     "pd, rps": "prisoner's dilemma and stag hunt; rock, paper, scissors",
-    "default, label, payoff, joint": "the game as known; other words; other points; both",
+    "default, label, payoff, joint": "the game as known; other words (in rock, paper, scissors: the losing action "
+    "wins); other points; both",
     "zs, cot, spp": "ways to ask: at once, chain of thought, a discussion of several personas",
     "sc-": "with a vote over several samples",
     "srep, pp": "scripts: the equilibrium of one round; a fixed cycle",

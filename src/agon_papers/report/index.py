@@ -134,6 +134,7 @@ def index(
         total=_sums(numbers, "reconciled"),
         literal=_sums(numbers, "literal"),
         corrected=_corrected(claims),
+        exact=_exact(claims),
         changed=changed or {},
         graded=list(words.itertuples()),
         words=int((reconciled.of - reconciled.agree).sum()),
@@ -193,6 +194,13 @@ def _corrected(claims: pd.DataFrame) -> dict[str, int]:
     return {"undecided": len(turned), "holds": int((turned.verdict == "holds").sum())}
 
 
+def _exact(claims: pd.DataFrame) -> dict[str, int]:
+    """The statements that are decided without resamples, all statements, and those of the former that hold and that fail."""
+    verdicts = claims.verdict[claims.rule == "exact"]
+    numbers = {name: int((verdicts == name).sum()) for name in ("holds", "fails")}
+    return {"of": len(verdicts), "all": len(claims)} | numbers
+
+
 def rule_changes(rule: str, verdicts: pd.DataFrame) -> dict[str, int]:
     """times: changes of the rule after it was applied. since: verdicts that these changed. first: those that the rule itself changed.
 
@@ -204,10 +212,16 @@ def rule_changes(rule: str, verdicts: pd.DataFrame) -> dict[str, int]:
 
 
 def _error_rates(rates: pd.DataFrame) -> dict[str, float | str]:
-    """The median and the highest share of a verdict exactly on a margin. found: the shares of right verdicts three errors from it."""
+    """The median and the highest share of a verdict exactly on a margin, and of both together.
+
+    found: the shares of right verdicts three errors from it.
+    """
     wrong, right = (rates[[f"holds{far}", f"fails{far}"]].stack() for far in ("", "_3"))
     row, verdict = right.idxmin()
+    decided = rates.holds + rates.fails
     return {
+        "both": float(decided.median()),
+        "both_highest": float(decided.max()),
         "median": float(wrong.median()),
         "highest": float(wrong.max()),
         "found": float(right.median()),
