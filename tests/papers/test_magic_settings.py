@@ -45,8 +45,8 @@ def test_balancing_is_a_command_that_says_how_even_it_became(tmp_path, capsys):
         (["--games=chess"], 1, "there is no game chess: there are chameleon, undercover"),
         (["--topics=none.json"], 1, "none.json is not there"),
         (["--keep=0"], 2, "'--keep': 0 is not in the range x>=1"),
-        (["--keeep=3"], 2, "'--keep'"),
-        (["other"], 2, "unexpected extra argument (other)"),
+        (["--keeep=3"], 2, "there is no option --keeep: did you mean --keep?"),
+        (["other"], 2, "make-settings takes only options, and other is none"),
         (["keep=3"], 2, "make-settings has options: write --keep 3 instead of keep=3"),
     ],
 )

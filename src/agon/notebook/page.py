@@ -265,9 +265,8 @@ def _boxed(table: str) -> str:
     names = list(filter(None, cells[0]))
     if "colspan" not in table and max(map(len, itertools.chain(*cells)), default=0) > SENTENCE:
         head, *rest = table.split("</tr>")
-        table = "</tr>".join([head, *(_labelled(row, cells[0]) for row in rest)]).replace(
-            "<table", '<table class="stacked"'
-        )
+        table = "</tr>".join([head, *(_labelled(row, cells[0]) for row in rest)])
+        table = re.sub(r'<table(?: class="([^"]*)")?', r'<table class="stacked \1"', table, count=1)
         wide = 0
     attributes = f' role="group" tabindex="0" aria-label="table: {escape(", ".join(names))}"' if wide > LETTERS else ""
     return f'<div class="table"{attributes}>{table}</div>'
