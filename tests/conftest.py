@@ -4,6 +4,7 @@ import functools
 import gc
 import os
 import shutil
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +18,14 @@ EXAMPLES = 100 if os.environ.get("AGON_FULL") == "1" else 40
 """Cases of a property that does not say itself how many; on a shared machine a case may wait for its turn."""
 settings.register_profile("agon", deadline=None, max_examples=EXAMPLES)
 settings.load_profile("agon")
+
+
+@pytest.fixture(autouse=True)
+def no_caveats():
+    """What a notebook that ran in this process said of its data does not stand on the figures of the next test."""
+    yield
+    if "agon.report.caveats" in sys.modules:
+        sys.modules["agon.report.caveats"].show_caveats()
 
 
 def pytest_collection_finish():

@@ -6,7 +6,6 @@ import nbformat
 import pytest
 
 from agon import ROOT, AgonError
-from agon.report.caveats import show_caveats
 from agon.turns import read, read_games, write, write_games
 
 SMOKE = "tests/smoke"
@@ -20,10 +19,7 @@ def executed(name, out, **parameters):
     ]
     for number, cell in enumerate(cells):
         *statements, last = map(ast.unparse, ast.parse(cell.source).body)
-        try:
-            exec("\n".join(statements) if number + 1 == len(cells) else cell.source, found)
-        finally:
-            show_caveats()
+        exec("\n".join(statements) if number + 1 == len(cells) else cell.source, found)
         found |= {"out": str(out), **parameters} if number == 0 else {}
     return eval(last, found).data
 

@@ -5,8 +5,9 @@ from driving import answered, checked, play_on
 from agon.plan import PERSON
 from agon.turns import read
 
-LATE = "button => setTimeout(() => { const end = Date.now() + 1500; while (Date.now() < end); button.click(); }, 0)"
-"""A page that hears nothing for a while, and then is clicked."""
+LATE = """button => setTimeout(() => {
+  const held = new XMLHttpRequest(); held.open("GET", "/held", false); held.send(); button.click(); }, 0)"""
+"""A page that hears nothing until its request is answered, and then is clicked."""
 
 ENTER = "box => box.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}))"
 
@@ -52,11 +53,14 @@ def test_of_two_tabs_on_one_seat_the_late_one_changes_nothing(server, person, mo
     other.goto(server.link("seat", row, 0))
     late = other.get_by_role("button", name="defection")
     late.wait_for()
+    held = []
+    other.route("**/held", lambda route: held.append(route))  # playwright writes on what it is given: no builtin
     late.element_handle().evaluate(LATE)
     people[0].press("cooperation")
-    people[0].page.wait_for_timeout(2000)
+    with other.expect_response(lambda response: response.request.method == "POST"):
+        held[0].fulfill(body="")
     assert server.answers(row) == [(0, 0, "cooperation")]
-    assert late.count() == 0  # both tabs show that the seat has answered
+    late.wait_for(state="hidden")  # both tabs show that the seat has answered
     other.get_by_text("Waiting for Player 2").wait_for()
     people[1].press("cooperation")
     other.get_by_text("Your turn, round 2").wait_for()
@@ -99,6 +103,7 @@ def test_enter_pressed_twice_is_one_answer(server, person, monkeypatch):
         for _ in range(4):  # as a slow connection brings them: when the next question is there, and the box hidden
             box.evaluate(ENTER)
             ada.page.wait_for_timeout(80)
+        ada.page.get_by_text(f"Your turn, round {round_ + 1}").or_(ada.page.get_by_text("The match is over")).wait_for()
         ada.page.wait_for_timeout(400)
         assert [action for seat, _, action in server.answers(row) if seat == 0] == list(range(1, round_ + 1))
     ada.page.get_by_text("The match is over").wait_for()
