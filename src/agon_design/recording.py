@@ -19,15 +19,16 @@ from agon.models.limits import Budget
 from agon.models.recording import Writer
 from agon.paths import display_path
 from agon.record.registration import explain_other_plan, registration
-from agon_design import prereg, until
+from agon_design import fit, prereg, until
 
 
 def register(settings: Settings, file: str) -> None:
     """Keeps a preregistration and the plan beside the recording."""
     _, matches, models, recording = experiment_of(settings)
     preregistration, _ = prereg.read(file)
+    for note in fit.check(preregistration, matches):
+        click.echo(f"note: {visible(note)}")
     if preregistration.until is not None:
-        until.blocks(matches, preregistration.until)  # it says so now if the matches can never decide it
         _warn_of_dependence(models)
     ids = [match.id for match in matches]
     click.echo(visible(prereg.register(file, recording.path.parent, ids, len(recording))))
