@@ -17,7 +17,7 @@ from agon.models.batch import Journal
 from agon.models.ledger import Ledger
 from agon.models.limits import Budget
 from agon.models.recording import Writer
-from agon.paths import display_path
+from agon.paths import ROOT, display_path
 from agon.record.registration import explain_other_plan, registration
 from agon_design import fit, prereg, until
 
@@ -69,7 +69,8 @@ def record_until(settings: Settings) -> int:
         return 3
     end = "" if answer.sign else "; no more matches are left in a cell"
     click.echo(f"{answer}{end}; {display_path(recording.path)} holds what it took")
-    click.echo(f"now: python -m agon play {same_words()} partial=true")
+    repro = "; for dvc repro write `partial: true` into conf/config.yaml" if (ROOT / "dvc.yaml").is_file() else ""
+    click.echo(f"now: python -m agon play {same_words()} partial=true{repro}")
     return 0
 
 

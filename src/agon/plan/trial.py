@@ -196,5 +196,5 @@ def describe_failure(error: BaseException, game: object) -> str:
     own = [call for call in calls if not any(map(call[0].is_relative_to, LIBRARIES))]
     places = [(f"{display_path(path)}:{line}", verb) for path, line, verb in own]
     places = [place for place in places if not place[0].startswith(LOOP_CODE)]
-    method = next((f".{verb}" for _, verb in places[:1] if hasattr(type(game), verb)), "")
+    method = next((f".{verb}" for _, verb in places[:1] if hasattr(Game, verb) and verb[0] != "_"), "")
     return f"{message} ({', '.join([type(game).__name__ + method, *(place for place, _ in places[-1:])])})"
