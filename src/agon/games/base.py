@@ -319,7 +319,13 @@ def refuse_illegal(game: Game[S], state: S, actions: Mapping[int, Any]) -> None:
     for seat in seats:
         action, legal = actions[seat], game.legal_actions(state, seat)
         if action is not None and action not in legal:
-            raise IllegalAction(f"seat {seat} may not play {action!r} in {game.name}: only {legal.as_json()}")
+            raise IllegalAction(explain_illegal(game, seat, action, legal))
+
+
+def explain_illegal(game: Game[S], seat: int, action: Any, legal: Space) -> str:
+    """The message for an action that is not legal."""
+    options = ", ".join(legal.options) if isinstance(legal, Choice) else legal.as_json()
+    return f"seat {seat} may not play {action!r} in {game.name}: only {options}"
 
 
 def check_notes(notes: Iterable[Note], seats: Collection[int]) -> Iterator[Note]:

@@ -206,14 +206,10 @@ def _checked(turns: pd.DataFrame, path: Path, columns: list[str] | None, older: 
 
 
 def column_names(path: str | Path) -> list[str]:
-    """The columns of `read`, without reading rows. Raises AgonError for a file that is missing."""
+    """The columns of `read`, without reading rows. Raises AgonError for a file that is missing or unreadable."""
     path = input_path(path)
-    try:
+    with _explaining(path):
         return list(dict.fromkeys([*COLUMNS, *pq.read_schema(path).names]))
-    except FileNotFoundError:
-        raise AgonError(explain_absence(path)) from None
-    except (pya.ArrowException, OSError):  # `read` raises the error
-        return list(COLUMNS)
 
 
 def explain_absence(path: Path) -> str:
