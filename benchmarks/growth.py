@@ -1,7 +1,8 @@
 """How time and memory grow with the amount of work: `python benchmarks/growth.py [largest]` writes benchmarks/growth.csv.
 
-Each row is a process of its own: seconds of CPU without imports, and the largest memory with them. After LIMIT of them it is stopped,
-and larger amounts of its kind are not tried. The notebook `growth` draws the table.
+Each row is a process of its own: seconds of CPU without imports, and the largest memory with them. Linear algebra has one thread, because
+several only wait for each other at small tables. After LIMIT seconds the process is stopped, and larger amounts of its kind are not tried.
+The notebook `growth` draws the table.
 """
 
 import asyncio
@@ -172,9 +173,10 @@ WORKS: dict[str, tuple[range, dict[str, Work]]] = {
 
 
 def child(work: str, tool: str, amount: int, folder: Path) -> dict[str, object]:
-    """Seconds and memory of one piece of work, measured in a process of its own."""
+    """Seconds and memory of one piece of work, measured in a process of its own, whose linear algebra has one thread."""
     command = [sys.executable, __file__, work, tool, str(amount), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100 * LIMIT)
+    one_thread = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100 * LIMIT, env=one_thread)
     if done.returncode == 0:
         return dict(json.loads(done.stdout.splitlines()[-1]))
     if done.returncode == -signal.SIGXCPU:
