@@ -135,6 +135,8 @@ class Costs:
     """Number of failed tries by kind."""
     last: str = ""
     """The text of the last failure."""
+    again: bool = False
+    """Whether the call of that failure is tried again."""
 
     @property
     def tokens(self) -> int:

@@ -62,7 +62,9 @@ def write_parquet(table: pya.Table, path: Path) -> None:
             os.fsync(stream.fileno())
         part.replace(path)
     except OSError as error:
-        raise AgonError(f"{display_path(path)} cannot be written: {error.strerror or error}") from None
+        raise AgonError(
+            f"{display_path(path)} cannot be written: {error.strerror or error}; mend this, and give the same command again"
+        ) from None
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
