@@ -5,12 +5,12 @@ It admits people, matches them, notices who leaves, and stores every event befor
 
 import json
 import logging
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from random import Random
-from time import time
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -64,11 +64,24 @@ class RejectedForm(NamedTuple):
     why: str = ""
 
 
-class Session:
-    """A study in a hall. `clock` returns the seconds since 1970."""
+def steady_clock(earliest: float) -> Callable[[], float]:
+    """A clock of seconds since 1970 that is set once: to the machine's time, or to `earliest` if that is later.
 
-    def __init__(self, hall: Hall, study: Study, clock: Callable[[], float] = time) -> None:
-        self.hall, self.study, self.clock = hall, study, clock
+    It goes on evenly when somebody sets the machine's clock, so that nobody's wait is too long or below zero. It also
+    counts while the machine sleeps.
+    """
+    running = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    start = max(time.time(), earliest) - time.clock_gettime(running)
+    return lambda: start + time.clock_gettime(running)
+
+
+class Session:
+    """A study in a hall. `clock` returns the seconds since 1970; None for a steady clock after all earlier events."""
+
+    def __init__(self, hall: Hall, study: Study, clock: Callable[[], float] | None = None) -> None:
+        events = [Event(*event) for event in hall.store.events(study.name)]
+        self.hall, self.study = hall, study
+        self.clock = clock or steady_clock(max((event.at for event in events), default=0.0))
         self.cells = {cell.name: cell for cell in cells(study)}
         for cell in self.cells.values():
             require_interviews_named(study, cell)
@@ -77,10 +90,10 @@ class Session:
         """The hall's own sentences, in the study's language."""
         self.consent = Consent(f"{study.name}-{sha256(words.encode()).hexdigest()[:8]}", words)
         require_unchanged(study, hall.store.terms(study.name))
-        self.states: dict[str, State] = fold_events(study, [Event(*event) for event in hall.store.events(study.name)])
+        self.states: dict[str, State] = fold_events(study, events)
         self._places = {(at, seat): who for who, s in self.states.items() for _, at, seat in s.tables}
         """Table and seat -> the participant there."""
-        self.last_seen = dict.fromkeys(self.states, clock())
+        self.last_seen = dict.fromkeys(self.states, self.clock())
         """Participant -> the time of their last open page. After a restart everybody has time to come back."""
         self.pages = Counter[str]()
         """Participant -> the number of their open pages with a stream."""

@@ -36,6 +36,7 @@ SHOWN = 30
 """The number of proposals, and of ways to make an item, on the page."""
 ASKED = {"propose": "Propose a trade", "decide": "Accept this trade?", "craft": "Craft, then finish your turn"}
 DECIDED = {"accept": "you accept", "reject": "you reject"}
+OUTCOMES = {"accept": "accepted", "reject": "rejected"}
 FORMS = {"propose": proposal, "decide": decision, "craft": workshop}
 """Phase -> its form."""
 
@@ -87,7 +88,7 @@ class TradeCraftPage(FamilyPage):
         """A proposal or a decision; the log has the terms."""
         if event.seat is None or event.phase not in ("proposal", "decision"):
             return ""
-        return f"{names[event.seat]}: {say(event.value.get('decision', 'a proposal'))}"
+        return f"{names[event.seat]}: {say(OUTCOMES.get(event.value.get('decision'), 'a proposal'))}"
 
     def question(self, view: Observation, say: Say) -> str:
         """The question of the phase."""
@@ -279,7 +280,7 @@ def _proposal(scene: Scene, entry: Mapping[str, Any]) -> str:
         terms = say("gives {}, asks for {}", offer, request)
         if not entry["offer"] and not entry["request"]:
             terms = say("nothing")
-    outcomes = {"accept": f"<strong>{say('accepted')}</strong>", "reject": f"<strong>{say('rejected')}</strong>"}
+    outcomes = {word: f"<strong>{say(outcome)}</strong>" for word, outcome in OUTCOMES.items()}
     messages = "".join(
         f"<br>{say('{} says: “{}”', player, text(entry[key]))}"
         for key, player in (("message", who), ("reply", whom))
