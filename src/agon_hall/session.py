@@ -49,6 +49,8 @@ HERE = 15.0
 
 Only people who have read their page within this time are matched.
 """
+NOTES = 5000
+"""The most notes on a participant (refusals, look-ups, pages that open and close). Nobody fills the disk with them."""
 ALL = ""
 """The key of the watchers of all participants."""
 
@@ -99,6 +101,8 @@ class Session:
         """Participant -> the number of their open pages with a stream."""
         self.absentees = set(self.states)
         """Participants who have closed their last page and opened none since."""
+        self._notes = Counter(event.participant for event in events if event.kind == NOTE)
+        """Participant -> the number of notes on them."""
         self.rejections: dict[str, RejectedForm] = {}
         """Participant -> their last form, if it was refused."""
         self.watchers: dict[str, set[Callable[[], object]]] = defaultdict(set)
@@ -184,8 +188,15 @@ class Session:
     def do(self, who: str, kind: str, **detail: Any) -> State:
         """Stores an event of a participant, with its `detail`, and returns their new state.
 
-        Raises Refusal, and changes nothing, if the event cannot happen now or cannot be stored.
+        Of notes only the first NOTES are stored. Raises Refusal, and changes nothing, if the event cannot happen now or
+        cannot be stored.
         """
+        if kind == NOTE:
+            self._notes[who] += 1
+            if self._notes[who] > NOTES:
+                return self.states[who]
+            if self._notes[who] == NOTES:
+                detail = {"what": "no more notes are kept"}
         if kind == "consented":
             next_state(
                 self.study, self.states[who], Event(who, 0.0, kind, {"cell": ""})

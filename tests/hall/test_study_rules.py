@@ -474,6 +474,19 @@ def test_no_wait_changes_with_the_clock_of_the_machine(tmp_path, short, monkeypa
     assert true - 1 < first - 1 <= now < true + LONG and 0 < left <= 60
 
 
+def test_nobody_fills_the_disk_with_notes(tmp_path, short, monkeypatch):
+    monkeypatch.setattr("agon_hall.session.NOTES", 3)
+
+    async def go():
+        async with session(tmp_path, Clock(), **ONE) as place:
+            who = goes(place, "a", "quiz")
+            for _ in range(5):
+                study_pages.submit(place, who, {"do": "quiz"})
+            return [detail["what"] for _, _, kind, detail in place.hall.store.events("own") if kind == "noted"]
+
+    assert run(go()) == run(go()) == ["refused", "refused", "no more notes are kept"]
+
+
 def test_who_finds_nobody_is_paid_and_goes(tmp_path, short):
     async def go():
         clock = Clock()
