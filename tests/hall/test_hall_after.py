@@ -154,6 +154,24 @@ def test_the_rows_of_others_and_all_places_stay(played):
     assert run(places()) == before and pd.read_parquet(played / "out/turns.parquet").equals(turns)
 
 
+def test_who_was_forgotten_comes_back_as_somebody_new(played):
+    async def come():
+        """Who comes by the link, their stage, and the key of their page."""
+        async with session(played, Clock(), **ONE) as place:
+            who = place.join("link", NUMBER)
+            return who, place.states[who].stage, place.key(who)
+
+    async def opens(key):
+        async with session(played, Clock(), **ONE) as place:
+            return place.participant_of(key)
+
+    old, stage, key = run(come())
+    assert stage == "debrief" and run(opens(key)) == old
+    forget(played)
+    new, stage, _ = run(come())
+    assert new != old and stage == "consent" and run(opens(key)) is None
+
+
 def test_a_whole_match_is_erased_on_request(played):
     forget(played, match=True)
     gathered(played)
