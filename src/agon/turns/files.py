@@ -4,6 +4,7 @@ import difflib
 import fcntl
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -35,6 +36,8 @@ from agon.turns.derived import PARTIAL
 
 MEANINGS = "agon columns"
 """Key of a file's metadata with the meanings of its columns, as JSON."""
+SIGNED = re.compile(r"[+-]\d+([.,]\d+)?")
+"""A number with its sign."""
 PART = 100_000
 """Rows of a part of a table that is not read at once."""
 
@@ -239,8 +242,11 @@ def experiments(path: Path) -> set[str]:
 
 
 def no_formula(text: str) -> str:
-    """Text that somebody typed, safe for spreadsheets: `'` goes before anything that they would run as a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text
+    """Text that somebody typed, safe for spreadsheets: `'` goes before anything that they would run as a formula.
+
+    A number stays as it is, also below zero.
+    """
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) and not SIGNED.fullmatch(text) else text
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
