@@ -1,4 +1,4 @@
-// The moves of any game for stepper.js. data: games (agon_papers.report.stepper.match_data, and title, result, rules, silent), filters {column: label}.
+// The moves of any game for stepper.js. data: games (agon_papers.report.stepper.match_data, and title, result, rules, silent, echo), filters {column: label}.
 const opening = "Nobody has moved yet.";
 
 /** What an action is, by the phase in which games ask for it: [sign, verb], and for private answers what they are about. */
@@ -21,7 +21,7 @@ function told(move) {
 const quoted = (words) => words.map((word) => `“${word}”`).join(", ");
 
 function details() {
-  return [el("p", {class: "soft"}, game.rules), el("p", {class: "soft"}, [game.secrets.length ? `Secret: ${quoted(game.secrets)}.` : "", game.silent].filter(Boolean).join(" "))];
+  return [el("p", {class: "soft"}, game.rules), el("p", {class: "soft"}, [game.secrets.length ? `Secret: ${quoted(game.secrets)}.` : "", game.silent, game.echo].filter(Boolean).join(" "))];
 }
 
 /** The tiles of moves with few options, and what they mean. */
