@@ -145,7 +145,7 @@ def test_a_figure_fills_the_screen_on_a_tap_until_it_is_closed(name, many, visit
             boxes.append(picture.bounding_box())
             picture.click()
             page.keyboard.press("Escape")
-            assert picture.bounding_box() == boxes[0]
+            assert picture.bounding_box() == pytest.approx(boxes[0], abs=2)  # pixels
             assert screen.locator("button").first.evaluate("(button) => button === document.activeElement")
         return seen, page.evaluate("innerWidth - document.documentElement.scrollWidth")
 
@@ -156,7 +156,7 @@ def test_a_figure_fills_the_screen_on_a_tap_until_it_is_closed(name, many, visit
         assert (screen["x"], screen["y"], screen["width"], screen["height"]) == (0, 0, 390, 800)
         assert alt and alt in told and title["y"] >= 0 and title["x"] + title["width"] <= 390
         assert large["x"] >= 0 and moved["x"] + moved["width"] <= 390 and moved["y"] + moved["height"] <= 800
-        assert again == small
+        assert again == pytest.approx(small, abs=2)
 
 
 BROKEN = """() => {
