@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from agon.games.equilibria import symmetric_equilibrium
-from agon.games.matrix.metrics import of_arrays
+from agon.games.matrix.metrics import of_actions
 from agon.games.tables import PayoffTable
 
 MATCHES = 10_000
@@ -74,7 +74,7 @@ class Opponents:
         return [float(weight) for weight in symmetric_equilibrium(table)]
 
     def play(self, player: str, opponent: str, dice: np.random.Generator) -> pd.DataFrame:
-        """MATCHES simulated matches: the metrics of agon.games.matrix.metrics.of_arrays.
+        """MATCHES simulated matches: the metrics of agon.games.matrix.metrics.of_actions.
 
         `player`: UNIFORM, or one of CONSTANT. `opponent`: a script of the paper; any other name is another player of the same kind.
         """
@@ -87,8 +87,7 @@ class Opponents:
             counts[np.arange(MATCHES), own[:, turn]] += 1
         if opponent not in (CYCLE, EQUILIBRIUM, TO_LAST, *TO_MOST):
             other = self._moves(player, dice)
-        points = np.stack([self.paid[0][own, other], self.paid[1][other, own]], axis=-1)
-        return of_arrays(np.stack([own, other], axis=-1), points, self.game, self.variant, self.payoffs)
+        return of_actions(np.stack([own, other], axis=-1), self.game, self.variant, self.payoffs)
 
     def reach(self, opponent: str) -> float:
         """The most points less the least that a match against an opponent can end with, whatever either draws."""

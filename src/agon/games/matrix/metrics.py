@@ -48,6 +48,9 @@ RANGES = {"validity_rate": (0.0, 100.0)} | dict.fromkeys(
 )
 """(least, most) of the metrics that have the same limits in every game (agon.scores)."""
 
+PART = 8192
+"""Simulated matches are drawn in parts of this size."""
+
 REPLACED, STRANGE = -2, -3
 """Codes in the place of an action: a substitute acted for the player; the action is not in the game."""
 
@@ -372,24 +375,33 @@ def _measure_game(
     )
 
 
-def of_arrays(
+def chance_actions(weights: Sequence[float], matches: int, rounds: int, dice: np.random.Generator) -> NDArray[np.intp]:
+    """The positions of the actions of two players that draw each with these probabilities: (matches, rounds, seat).
+
+    Players that always do the same use no dice.
+    """
+    if max(weights) == 1:
+        return np.full((matches, rounds, 2), np.argmax(weights))
+    draws = [
+        dice.random((rounds, 2, min(PART, matches - first)), dtype=np.float32) for first in range(0, matches, PART)
+    ]
+    places = np.searchsorted(np.cumsum(weights)[:-1], np.concatenate(draws, axis=2), side="right")
+    return places.transpose(2, 0, 1)
+
+
+def of_actions(
     actions: NDArray[np.integer[Any]],
-    paid: NDArray[Any],
     game: str,
     variant: str,
     payoffs: pd.DataFrame,
     equilibria: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """`of_course` for seat 0 of played arrays (matches, rounds, 2): positions of actions, and points (agon.games.matrix.simulate)."""
+    """`of_course` for seat 0 of simulated matches: positions of actions (matches, rounds, seat), of which none is void."""
+    rules = _of_game(payoffs, game, variant)
     game_equilibria = None if equilibria is None else _of_game(equilibria, game, variant)
-    payoff, options, _ = _payoff_matrix(_of_game(payoffs, game, variant), 0)
-    course = Course(
-        own=actions[:, :, 0].astype(np.int8),
-        other=actions[:, :, 1].astype(np.int8),
-        paid=paid[:, :, 0].astype(float),
-        paid_other=paid[:, :, 1].astype(float),
-        payoff=payoff,
-    )
+    (payoff, options, _), (payoff_other, *_) = (_payoff_matrix(rules, seat) for seat in (0, 1))
+    own, other = actions[:, :, 0].astype(np.int8), actions[:, :, 1].astype(np.int8)
+    course = Course(own, other, payoff[own, other], payoff_other[other, own], payoff)
     return of_course(course, _targets(game_equilibria, 0, options)).assign(game=game, variant=variant)
 
 
