@@ -60,10 +60,11 @@ def quoted(text: str) -> str:
 
 def from_json(text: str) -> Any:
     """A JSON text as an action, with tuples for lists. Raises ValueError, or RecursionError for too deep nesting."""
-    return _freeze(json.loads(text, parse_constant=_no_number))
+    return _freeze(json.loads(text, parse_constant=no_number))
 
 
-def _no_number(name: str) -> NoReturn:
+def no_number(name: str) -> NoReturn:
+    """Refuses NaN and infinity in JSON. Raises ValueError."""
     raise ValueError(f"{name} is no number")
 
 
@@ -453,10 +454,9 @@ class Form(Space):
 
     def schema(self) -> Schema:
         """An object of the answers, with the questions as its keys."""
-        return object_of(dict(zip(keys(name for name, _ in self.parts), self._schemas(), strict=True)))
-
-    def _schemas(self) -> list[Schema]:
-        return [space.schema() for _, space in self.parts]
+        return object_of(
+            dict(zip(keys(name for name, _ in self.parts), [space.schema() for _, space in self.parts], strict=True))
+        )
 
     def encode(self, action: Any) -> Any:
         """The answers by question."""

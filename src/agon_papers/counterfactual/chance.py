@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from agon.games.equilibria import symmetric_equilibrium
-from agon.games.matrix.metrics import of_actions
+from agon.games.matrix.metrics import of_actions, of_game, payoff_matrix
 from agon.games.tables import PayoffTable
 
 MATCHES = 10_000
@@ -53,13 +53,12 @@ class Opponents:
     @cached_property
     def options(self) -> list[str]:
         """The actions in the game's order."""
-        return list(dict.fromkeys(self._rules.action))
+        return payoff_matrix(self._rules, 0)[1]
 
     @cached_property
     def paid(self) -> NDArray[np.float64]:
         """Points of each seat: seats x own actions x the other's actions."""
-        wide = self._rules.pivot(index=["seat", "action"], columns="others", values="payoff")
-        return np.stack([wide.loc[seat].loc[self.options, self.options].to_numpy(float) for seat in (0, 1)])
+        return np.stack([payoff_matrix(self._rules, seat)[0] for seat in (0, 1)])
 
     @cached_property
     def replies(self) -> NDArray[np.intp]:
@@ -107,7 +106,7 @@ class Opponents:
 
     @property
     def _rules(self) -> pd.DataFrame:
-        return self.payoffs[(self.payoffs.game == self.game) & (self.payoffs.variant == self.variant)]
+        return of_game(self.payoffs, self.game, self.variant)
 
     def _moves(self, player: str, dice: np.random.Generator) -> NDArray[np.intp]:
         shape, size = (MATCHES, self.rounds), len(self.options)
