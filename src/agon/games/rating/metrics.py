@@ -80,7 +80,7 @@ def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect")) -
         delta = winners / losers - 1 if losers else np.nan
         rows.append(
             (
-                *_tuple(key),
+                *key,
                 *contrast.ratios,
                 *contrast.n,
                 winners - losers,
@@ -92,10 +92,6 @@ def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect")) -
         )
     names = ["winners", "losers", "n_winners", "n_losers", "difference", "delta", "low", "high", "p"]
     return pd.DataFrame(rows, columns=[*by, *names])
-
-
-def _tuple(key: object) -> tuple[object, ...]:
-    return key if isinstance(key, tuple) else (key,)
 
 
 def reliability(table: pd.DataFrame, between: str = "rater", by: Sequence[str] = ("dimension",)) -> pd.DataFrame:
@@ -119,7 +115,7 @@ def reliability(table: pd.DataFrame, between: str = "rater", by: Sequence[str] =
         for place, (metric, limits) in enumerate({"alpha": (-np.inf, 1.0), "mae": SHARE, "agreement": SHARE}.items()):
             if not np.isnan(values[place]):
                 low, high = ends(values[place], errors[place], df[place], len(sums), limits=limits)
-                rows.append((*_tuple(key), metric, values[place], len(part), low, high))
+                rows.append((*key, metric, values[place], len(part), low, high))
     return pd.DataFrame(rows, columns=[*by, *MEASURED])
 
 
@@ -216,7 +212,7 @@ def _unit_counts(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
         apart = np.abs(x[:, None] - x[None, :])
         spread = (apart**2).sum() / (m - 1)
         equal = ((apart < SAME).sum() - m) / 2
-        rows.append((*_tuple(key), m, x.sum(), (x**2).sum(), spread, m * (m - 1) / 2, apart.sum() / 2, equal))
+        rows.append((*key, m, x.sum(), (x**2).sum(), spread, m * (m - 1) / 2, apart.sum() / 2, equal))
     return pd.DataFrame(rows, columns=[*unit, *COUNTS])
 
 
