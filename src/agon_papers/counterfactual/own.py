@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from agon.errors import AgonError
 from agon_papers.counterfactual import cells, grades
 from agon_papers.counterfactual.beside import styles_of
 from agon_papers.counterfactual.tables import decimals_of
@@ -11,18 +10,6 @@ PAPER_NAMES = {"best_reply_to_last": "tft"}
 """Name of an agent in conf/agent -> its name in the paper's tables."""
 VOTES = r"^(zs|cot|spp)_sc\d+$"
 """Names of agents that take a vote."""
-
-
-def turns_with_payoffs(turns: pd.DataFrame, rules: pd.DataFrame) -> pd.DataFrame:
-    """The turns of games of two players in `rules` (agon.games.tables.payoff_table). Raises AgonError if no model decides in them."""
-    seats = rules.groupby("game").seat.max()
-    of_two = turns[turns.game.isin(seats.index[seats == 1])]
-    if not (of_two.model.notna() & of_two.asked).any():
-        raise AgonError(
-            "no model decides in a game of two players with a table of payoffs: use turns of the counterfactual games, "
-            "as counterfactual_live has them"
-        )
-    return of_two
 
 
 def with_paper_names(matches: pd.DataFrame) -> pd.DataFrame:

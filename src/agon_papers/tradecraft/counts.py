@@ -175,16 +175,3 @@ def split(one: pd.Series, other: pd.Series) -> list[int]:
     Inputs: for every game, whether the player won it.
     """
     return [int(games.sum()) for games in (one & ~other, other & ~one, one & other, ~(one | other))]
-
-
-def seats(facts: Facts) -> pd.DataFrame:
-    """Wins by seat: problem (or all), target_0, target_1, games, first, second (games won by the seat), both."""
-    players = facts.players
-    parts = [(str(problem), part) for problem, part in players.groupby("problem", sort=True)]
-    rows = []
-    for problem, part in [*parts, ("all", players)]:
-        sides = [part[part.seat == seat].set_index("match") for seat in (0, 1)]
-        targets = [" or ".join(sorted(side.target.unique())) for side in sides]
-        first, second, both, _ = split(sides[0].won, sides[1].won)
-        rows.append((problem, *targets, len(sides[0]), first + both, second + both, both))
-    return pd.DataFrame(rows, columns=["problem", "target_0", "target_1", "games", "first", "second", "both"])
