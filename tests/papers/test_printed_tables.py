@@ -1,8 +1,8 @@
 """The printed tables as recomputed: what each cell, mark and title says."""
 
 import pandas as pd
-from claims import functions_of
 
+from agon_papers.counterfactual.cells import describe_matches
 from agon_papers.counterfactual.tables import published_table, title
 
 TABLE = pd.DataFrame(
@@ -31,7 +31,6 @@ def test_the_title_says_metric_unit_sizes_and_a_wrong_caption():
 
 def test_models_that_are_in_no_table_are_named():
     names = ["DeepSeek-R1"] * 3 + ["Llama 3.1 405B Instruct"]
-    describe_matches = functions_of("counterfactual_figures")["describe_matches"]
     said = describe_matches(pd.DataFrame({"model": names, "opponent": ["zs", "tft", "mf", "srep"]}))
     assert said.startswith(
         "4 matches: 3 of the 1 models in the tables, 1 of Llama 3.1 405B Instruct, which is in no table"

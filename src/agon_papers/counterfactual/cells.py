@@ -71,6 +71,18 @@ def of_the_paper(turns: pd.DataFrame) -> pd.DataFrame:
     return turns
 
 
+def describe_matches(matches: pd.DataFrame) -> str:
+    """A sentence on the numbers of matches, and on the models that are in no table."""
+    of_models = matches[matches.model.notna()].astype({"model": str, "opponent": str})
+    of_tables = of_models[of_models.model.isin(list(MODELS))]
+    words = [f"{len(of_models):,} matches: {len(of_tables):,} of the {of_tables.model.nunique()} models in the tables"]
+    for name, rows in of_models.drop(of_tables.index).groupby("model"):
+        words.append(
+            f"{len(rows):,} of {name}, which is in no table (against {', '.join(sorted(set(rows.opponent)))} alone)"
+        )
+    return f"{', '.join(words)}."
+
+
 def statistics(
     matches: pd.DataFrame, reading: str, intervals: bool = False, names: Mapping[str, str] = MODELS
 ) -> pd.DataFrame:
