@@ -8,8 +8,6 @@ from itertools import combinations, product
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from agon.games.base import NormalForm
 
 Mix = tuple[Fraction, ...]
@@ -108,6 +106,7 @@ def _pure(game: NormalForm) -> Iterator[Profile]:
 
 
 def _solve(game: NormalForm) -> list[Profile]:
+    import numpy as np  # imported late: few need it
     import pygambit  # imported late: it takes a second or two
 
     sizes = [*map(len, game.action_sets)]
