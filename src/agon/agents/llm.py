@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from agon.agents.base import Place, Reply, times_asked
+from agon.agents.base import Count, Place, Reply, times_asked
 from agon.agents.keeping import (
     Full,
     Overflow,
@@ -25,7 +25,6 @@ from agon.agents.reads import (
     explain_refusal,
     reads_of,
 )
-from agon.errors import require_choice
 from agon.games import Dice, Observation
 from agon.games.base import Times
 from agon.games.pages import aids_as_text, check_aids
@@ -93,7 +92,7 @@ class LLM:
         place: Place,
         *,
         style: str = "zs",
-        attempts: int = 5,
+        attempts: Count = 5,
         on_invalid: OnInvalid = "forfeit",
         folder: str | None = None,
         prompts: str = OURS,
@@ -107,12 +106,6 @@ class LLM:
     ) -> None:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
-        if not isinstance(attempts, int) or attempts < 1:
-            raise ValueError(f"attempts is {attempts}; it must be a whole number of at least 1")
-        require_choice("on_invalid", on_invalid, OnInvalid)
-        require_choice("overflow", overflow, Overflow)
-        require_choice("cut_off", cut_off, CutOff)
-        require_choice("reading_rule", reading_rule, ReadingRule)
         self.place, self.model = place, limit_context(place.model)
         self.keeps, self.overflow, self.cut_off = keeps_of(keeps), overflow, cut_off
         self.reading_rule = reading_rule
@@ -333,7 +326,7 @@ async def ask(
         if parsed.action is not None:
             reply = _reply(parsed.action, "", answers, len(answers), parsed.text, parsed.detail)
             return Draft(_note_cut(reply, cut), messages, cut)
-        if len(answers) == attempts:
+        if len(answers) >= attempts:
             return Draft(_note_cut(_reply(None, parsed.fault, answers, len(answers)), cut), messages, cut)
         messages = extend(messages, "user", again(parsed.fault))
 

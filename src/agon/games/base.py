@@ -126,11 +126,7 @@ class NormalForm(Protocol):
 
     @property
     def action_sets(self) -> tuple[tuple[str, ...], ...]:
-        """The actions of each seat, in the order of `payoff`."""
-
-    @property
-    def payoff(self) -> Sequence[Any]:
-        """Points, nested by seat: payoff[a0][a1]...[a_last] has one number for each seat."""
+        """The actions of each seat."""
 
     @property
     def seats(self) -> int:
