@@ -28,7 +28,7 @@ test: repro
 
 # Executes every report once more, and compares it cell by cell. After a fresh run this finds nothing more than `git diff dvc.lock`, which compares hashes of the reports.
 again: repro
-	pytest --nbval --nbval-cell-timeout 500 --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
+	PYTHONPATH=tests pytest -p kernel_sockets --nbval --nbval-cell-timeout 500 --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
 
 checks: .venv/.ok
 	ruff check
@@ -38,7 +38,7 @@ checks: .venv/.ok
 	nbstripout --verify notebooks/*.ipynb
 
 sources:
-	pytest --nbval-lax --nbval-cell-timeout 500 -n 2 --dist loadscope notebooks
+	PYTHONPATH=tests pytest -p kernel_sockets --nbval-lax --nbval-cell-timeout 500 -n 2 --dist loadscope notebooks
 
 suite:   # `make test` starts it after the checks; it then runs beside the notebooks
 	MAKEFLAGS= pytest -n 3 --dist worksteal -p no:nbval -rs

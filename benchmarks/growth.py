@@ -1,7 +1,8 @@
 """How time and memory grow with the amount of work: `python benchmarks/growth.py [largest]` writes benchmarks/growth.csv.
 
-Each row is a process of its own: seconds of CPU without imports, and the largest memory with them. After LIMIT of them it is stopped,
-and larger amounts of its kind are not tried. The notebook `growth` draws the table.
+Each row is a process of its own: seconds of CPU without imports, and the largest memory with them. Linear algebra has one thread, because
+several only wait for each other at small tables. After LIMIT seconds the process is stopped, and larger amounts of its kind are not tried.
+`load`: how many processes wanted a processor, on average, in the last minute of the work. The notebook `growth` draws the table.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ import pandas as pd
 ROUNDS, AT_ONCE, MEETINGS, CELL = 16, 100, 10, 5
 """Rounds of a match, exchanges in flight, opponents that each rated player meets, and matches in a cell that is redrawn."""
 LIMIT = 200
-COLUMNS = "work", "tool", "amount", "seconds", "peak_mb", "note", "machine", "measured"
+COLUMNS = "work", "tool", "amount", "seconds", "peak_mb", "note", "machine", "load", "measured"
 PAYS = np.array([[[4, 4], [1, 6]], [[6, 1], [2, 2]]])
 
 
@@ -172,9 +173,10 @@ WORKS: dict[str, tuple[range, dict[str, Work]]] = {
 
 
 def child(work: str, tool: str, amount: int, folder: Path) -> dict[str, object]:
-    """Seconds and memory of one piece of work, measured in a process of its own."""
+    """Seconds and memory of one piece of work, measured in a process of its own, whose linear algebra has one thread."""
     command = [sys.executable, __file__, work, tool, str(amount), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100 * LIMIT)
+    one_thread = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100 * LIMIT, env=one_thread)
     if done.returncode == 0:
         return dict(json.loads(done.stdout.splitlines()[-1]))
     if done.returncode == -signal.SIGXCPU:
@@ -206,7 +208,7 @@ def rows(largest: int) -> Iterator[dict[str, object]]:
         for work, (powers, tools) in WORKS.items():
             for tool in tools:
                 for amount in [10**power for power in powers if 10**power <= largest]:
-                    found = child(work, tool, amount, Path(folder))
+                    found = child(work, tool, amount, Path(folder)) | {"load": round(os.getloadavg()[0])}
                     about = {"work": work, "tool": tool, "amount": amount, "machine": machine}
                     yield dict.fromkeys(COLUMNS, "") | about | {"measured": date.today().isoformat()} | found
                     if "note" in found:

@@ -49,7 +49,7 @@ class Server:
     async def __aenter__(self):
         command = [sys.executable, "-m", "agon", "serve", f"--port={self.port}", f"--folder={self.folder}"]
         self._process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.DEVNULL)
-        for _ in range(1000):
+        for _ in range(10 * SLOW):
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return self
             assert self._process.returncode is None, "the server has ended"

@@ -3,12 +3,14 @@
 import json
 import os
 import re
+import resource
 import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import time
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -825,7 +827,7 @@ def test_a_dead_port_is_reported_and_changes_no_recording(project):
 
 
 def test_a_server_that_refuses_or_fails_is_named_with_the_variable_of_its_key(project):
-    for fault, tries in (("401", "1 x 401"), ("500", "2 x 500")):
+    for fault, tries in (("401", "1 x 401"), ("404", "1 x 404"), ("500", "2 x 500")):
         with serving(faults={fault: 1.0}) as server:
             host = server.url.removeprefix("http://")
             project.model(server.openai, fault, tries=2, pause=0.1, concurrency=1)
@@ -833,7 +835,9 @@ def test_a_server_that_refuses_or_fails_is_named_with_the_variable_of_its_key(pr
             project.conf("experiment", f"meets{fault}", name=f"meets{fault}", repetitions=1, pairings=[one])
             [(code, out, errors)] = told(project, f"record experiment=meets{fault}")
         assert code in (1, 3) and tries in out and "a-key-of-these-tests" not in out + errors
-        assert f"model {fault} (at {host}, with {KEY}): " in (errors if fault == "401" else out)
+        assert f"model {fault} (at {host}, with {KEY}): " in (out if fault == "500" else errors)
+        assert ("nothing is paid for a refused call" in errors) is (fault != "500")
+        assert fault == "500" or "tried again" not in errors
 
 
 def test_a_copy_of_a_papers_experiment_says_how_its_pages_are_made(project):
@@ -995,6 +999,60 @@ def test_a_command_stopped_in_its_work_says_so_in_a_line(project, verb, number, 
     run.send_signal(number)
     _, errors = run.communicate(timeout=patience.LONG)
     assert (run.returncode, errors.strip()) == (code, "agon: stopped; the same command continues")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stop_does_not_wait_as_long_as_the_provider_asks(project, number, code):
+    with serving(faults={"429 after": 1.0}, after=3000.0) as server:
+        project.model(server.openai, "resting")
+        one = {"games": ["pd"], "models": ["resting"], "seats": [["zs"], ["uniform"]]}
+        project.conf("experiment", "rests", name="rests", repetitions=1, pairings=[one])
+        run = project.start("record", "experiment=rests")
+        patience.until(lambda: server.requests, "a request")
+        run.send_signal(number)
+        began = time.monotonic()
+        _, errors = run.communicate(timeout=patience.LONG)
+    assert run.returncode == code and errors.endswith("agon: stopped; the same command continues\n")
+    assert time.monotonic() - began < 60 and not project.recordings("rests").exists()
+
+
+def test_a_sweep_is_checked_before_its_first_run(project):
+    with serving() as server:
+        project.model(server.openai, "swept")
+        one = {"games": ["pd"], "models": ["swept"], "seats": [["zs"], ["uniform"]]}
+        project.conf("experiment", "sweep", name="sweep", repetitions=1, pairings=[one])
+        words = "experiment=sweep -m experiment.repetitions=1,2"
+        wrong, same = told(project, f"record {words} budget.usd=1,x", f"play {words}")
+        assert wrong[0] == 1 and "budget.usd=x: the settings do not fit" in wrong[2]
+        assert same[0] == 1 and same[2].startswith("agon: several of these runs would write the same file")
+        assert server.requests == 0 and not (project.folder / "transcripts/sweep.parquet").exists()
+        assert told(project, f"record {words} budget.usd=1")[0][0] == 0
+
+
+def test_where_the_disk_is_full_it_says_what_was_spent_and_goes_on_later(project):
+    def has_little_room():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    with serving() as server:
+        project.model(server.openai, "filling", concurrency=1)
+        one = {"games": ["pd"], "models": ["filling"], "seats": [["zs"], ["uniform"]]}
+        project.conf("experiment", "fills", name="fills", repetitions=3, pairings=[one])
+        words = [sys.executable, "-m", "agon", "record", "experiment=fills", "concurrency=1"]
+        full = subprocess.run(
+            words,
+            cwd=project.folder,
+            env=project.environment,
+            capture_output=True,
+            text=True,
+            timeout=patience.LONG,
+            preexec_fn=has_little_room,
+        )
+        kept = len(recorded(project, "fills"))
+        assert full.returncode == 1 and full.stderr.count("\n") == 1 and "make room" in full.stderr
+        assert f"{kept} exchanges; {kept + 1} calls" in full.stdout and 0 < kept < 48
+        assert told(project, "record experiment=fills")[0][0] == 0
+        assert server.requests == 48 + 1, "only what was in flight is asked again"
 
 
 def test_an_error_without_a_word_says_where_it_was(capfd, monkeypatch):

@@ -9,7 +9,6 @@ import yaml
 from agon import ROOT
 from agon.cli import main
 from agon.conf import current_name, id_name, names, renaming_notes, settings_of
-from agon.games.pages import FamilyPage
 from agon.plan import plan
 from agon.replay import one_match
 from agon.turns import read
@@ -168,9 +167,3 @@ def test_a_second_new_name_keeps_the_ids_of_the_first(tmp_path):
     assert id_name("agent", "three", conf) == "one"
     assert {current_name("agent", name, conf) for name in ("one", "two", "three")} == {"three"}
     assert renaming_notes("agent", ["one"], conf) == ["note: agent one is called three here. It was short."]
-
-
-def test_a_page_of_a_family_may_confirm_under_the_old_name():
-    with pytest.warns(DeprecationWarning, match="Page.told is called confirmation now"):
-        page = type("Page", (FamilyPage,), {"told": lambda self, view, action, say: "it is sent"})()
-    assert page.confirmation(None, None, None) == "it is sent"

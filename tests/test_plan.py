@@ -347,6 +347,7 @@ def test_files_that_cannot_be_composed_do_not_hide_a_namesake(conf):
             "_target_: agon.games.matrix.relabel\ndefaults: [pd@game, _self_]\nlabels: {a: b}\n",
             "must name every action",
         ),
+        ("_target_: agon.games.matrix.MatrixGam\n", "agon.games.matrix has no MatrixGam: did you mean MatrixGame?"),
         ("defaults: [nothing@game]\n", "nothing"),
         ("a: [1\n", "expected ',' or ']'"),
     ],
@@ -354,6 +355,21 @@ def test_files_that_cannot_be_composed_do_not_hide_a_namesake(conf):
 def test_a_file_that_cannot_be_built_is_named(conf, text, said):
     (conf / "game/broken.yaml").write_text(text)
     assert said in refusal(experiment(games=["broken"]), conf=conf)
+
+
+def test_a_script_without_settings_says_that_it_has_none(conf):
+    text = "_target_: agon.games.matrix.scripts.tit_for_tat\n_partial_: true\nfirst: x\n"
+    (conf / "agent/firm.yaml").write_text(text)
+    asked = experiment(games=["pd"], agents=["firm"])
+    assert refusal(asked, conf=conf).endswith("tit_for_tat has no setting 'first': it has none, so take the line out")
+
+
+def test_a_context_without_a_place_for_questions_is_noted(conf):
+    text = "_target_: agon.models.openai.OpenAI\nmodel: m\nbase_url: http://127.0.0.1:9\ncontext: 100\n"
+    (conf / "model/tight.yaml").write_text(text + "parameters: {max_tokens: 100}\n")
+    asked = experiment(games=["pd"], agents=["zs"]) | {"models": ["tight"]}
+    [line] = cautions(asked, conf)
+    assert line.startswith("no question fits into the context of tight: it has 100 tokens, and max_tokens keeps 100")
 
 
 # --- configuration

@@ -248,8 +248,17 @@ def test_a_run_that_is_gone_on_with_counts_what_it_asks_now(tmp_path):
         2 * ROUNDS,
         2 * ROUNDS,
         6 * ROUNDS,
-        "100% readable",
+        f"100% of {2 * ROUNDS} new answers and 100% of {4 * ROUNDS} recorded before readable",
     )
+
+
+def test_answers_from_before_a_repair_are_counted_apart():
+    tally = AnswerTally()
+    for _ in range(20):
+        tally.add("m/0.0", 1, "well", "no move line", new=False)
+    assert tally.share == "0% of 20 recorded before readable" and "none of 20 answers" in tally.cause
+    tally.add("m/0.0", 1, "[move] cooperation", "", new=True)
+    assert tally.share == "100% of 1 new answers and 0% of 20 recorded before readable" and not tally.cause
 
 
 @given(answers=st.lists(st.booleans(), max_size=200), wanted=st.floats(0, 1))

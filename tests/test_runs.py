@@ -195,6 +195,8 @@ def test_a_figure_bears_what_is_known_of_its_data(tmp_path):
         show_caveats(*paths)
         made, _ = figures.figure(1, 1, (3, 2))
         figures.save(made, tmp_path / "made")
+        figures.save(made, tmp_path / "again")
+        assert (tmp_path / "made.png").read_bytes() == (tmp_path / "again.png").read_bytes()
         words.append(made.get_supxlabel())
     assert words[0] == words[2] == "" and "SAMPLE" in words[1] and "PARTIAL: pocket, 2 of 3 matches" in words[1]
 

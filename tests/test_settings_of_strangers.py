@@ -97,7 +97,7 @@ def test_names_that_repeat_without_end_are_refused_at_once(project, put, tmp_pat
         ("--cfg job budget.calls=many", "budget.calls: it must be a number or nothing, and is text"),
         ("--cfg job experiment.nme=x", "there is no setting 'experiment.nme'"),
         ("-m experiment.repetitions=0", "experiment.repetitions=0: the experiment's settings do not fit: repetitions"),
-        (f"experiment.name={'x' * 300}", "name: it must be text that fits the pattern"),
+        (f"experiment.name={'x' * 300}", "name: it must be text of letters, digits, _ and -, 100 at most"),
     ],
 )
 def test_what_hydra_would_say_is_said_plainly(project, words, said):

@@ -63,7 +63,7 @@ def describe_fault(error: Exception, kind: Any = None) -> str:
         )
         text = re.sub(r" matching regex '\\+(\.\w+)\$'$", r" that ends in \1", text)
         text = text.replace("number that's a multiple of 1.0", "whole number")
-        text = text.replace(" matching regex ", " that fits the pattern ")
+        text = re.sub(r" matching regex '(.*)'$", lambda match: _explain_pattern(match[1].replace(r"\\", "\\")), text)
         text = re.sub(
             r"( of length)? ([<>]=?) (\S+)$", lambda match: f"{match[1] or ','} {BOUNDS[match[2]]} {match[3]}", text
         )
@@ -76,7 +76,21 @@ def describe_fault(error: Exception, kind: Any = None) -> str:
         unknown := re.fullmatch("there is no setting `?(.*?)`?|Invalid enum value '?(.*?)'?", text)
     ):
         text = _explain_unknown(unknown[1] or unknown[2] or "", text, _kinds(kind, place), is_key)
+    place = place.replace("[...]", " (one of its values)").strip()
     return f"{place}: {text}" if place else text
+
+
+def _explain_pattern(pattern: str) -> str:
+    """What a text must be that fits a regular expression, in words where they are known."""
+    if letters := re.fullmatch(r"\^\[(?:A-Za-z0-9_|\\w)-\](?:\+|\{1,(\d+)\})\\Z", pattern):
+        return " of letters, digits, _ and -" + f", {letters[1]} at most" * bool(letters[1])
+    known = {
+        r"\S": " that is not blank",
+        r"^\w+\Z": " of letters, digits and _",
+        r"^\w+:[^,]+,[^,]+\Z": " such as COLUMN:FIRST,SECOND",
+        r"^(agent|model):[^,]+,[^,]+\Z": " such as agent:FIRST,SECOND or model:FIRST,SECOND",
+    }
+    return known.get(pattern, f" that fits the pattern {pattern!r}")
 
 
 def _explain_unknown(name: str, text: str, kinds: Iterable[Any], is_key: bool) -> str:

@@ -6,8 +6,8 @@ from math import isfinite
 from random import Random
 from typing import Any, TypeVar
 
-from agon.games import Dice, Game, Observation
-from agon.games.base import plain_number
+from agon.games import Dice, Game, IllegalAction, Observation
+from agon.games.base import explain_illegal, plain_number
 
 T = TypeVar("T")
 
@@ -56,7 +56,8 @@ LONGEST = 20_000
 STEPS_A_ROUND = 1_000
 """The most steps for each round of `max_rounds`."""
 ENDLESS = (
-    "a match has not ended after {:,} steps; where it may take as many, max_rounds says how many rounds it may have"
+    "a match has not ended after {:,} steps: to_move still gives seats; where a match may take as many steps, max_rounds says "
+    "how many rounds it may have"
 )
 
 
@@ -68,22 +69,29 @@ def longest(game: Game[Any]) -> int:
 def steps(game: Game[Any], dice: Dice) -> Steps:
     """Yields a moment, is sent the actions of the seats asked (None: a forfeit), and yields the next moment.
 
-    Nothing has been paid at the first moment. Raises IllegalAction as the game does, also for actions after the last moment;
-    ValueError for payoffs that are not a finite number for every seat, and for a match that does not end (`longest`).
+    Nothing has been paid at the first moment. Raises IllegalAction for an action that is not legal, whether or not the game checks it,
+    and as the game does, also for actions after the last moment; ValueError for seats to move that the game does not have, for
+    payoffs that are not a finite number for every seat, and for a match that does not end (`longest`).
     Where a game raises what would end the program, such as SystemExit, this raises RuntimeError.
     """
-    to_move, observe, step = game.to_move, game.observe, game.step
-    everyone, most = game.seats, longest(game)
+    observe, step, everyone, most = game.observe, game.step, game.seats, longest(game)
     try:
         state, payoffs = game.start(dice), (0.0,) * everyone
         for _ in range(most):
-            actions = yield state, {seat: observe(state, seat) for seat in sorted(to_move(state))}, payoffs
+            views = {seat: observe(state, seat) for seat in _to_move(game, state)}
+            actions = yield state, views, payoffs
+            for seat, view in views.items():
+                action = actions.get(seat)
+                if action is not None and action not in view.legal:
+                    raise IllegalAction(
+                        f"{explain_illegal(game, seat, action, view.legal)} (round {view.round}, phase {view.phase})"
+                    )
             state, payoffs = step(state, actions)
             if not _paid_all(payoffs, everyone):
                 payoffs = tuple(map(plain_number, payoffs)) if isinstance(payoffs, tuple | list) else payoffs
                 if not _paid_all(payoffs, everyone):
                     raise ValueError(f"a step paid {payoffs!r}: it pays each of the {everyone} seats a finite number")
-        yield state, {seat: observe(state, seat) for seat in sorted(to_move(state))}, payoffs
+        yield state, {seat: observe(state, seat) for seat in _to_move(game, state)}, payoffs
         raise ValueError(ENDLESS.format(most))
     except (Exception, KeyboardInterrupt):
         raise
@@ -91,6 +99,18 @@ def steps(game: Game[Any], dice: Dice) -> Steps:
         if error.__traceback__ is None or error.__traceback__.tb_next is None:
             raise  # the caller closes this generator
         raise RuntimeError(f"the game raised {type(error).__name__}") from error
+
+
+def _to_move(game: Game[Any], state: Any) -> list[int]:
+    """The seats to move, in order. Raises ValueError for anything but different seats of the game."""
+    seats: Any = game.to_move(state)
+    if isinstance(seats, tuple | list | set | frozenset | range):
+        in_order = [seat for seat in range(game.seats) if seat in seats]
+        if len(in_order) == len(seats):
+            return in_order
+    raise ValueError(
+        f"to_move gives {seats!r}: it must give a tuple of different seats, each from 0 to {game.seats - 1}"
+    )
 
 
 def _paid_all(payoffs: Any, seats: int) -> bool:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,7 +45,11 @@ def locate(target: Any) -> Any:
             "name a folder or package elsewhere under `families` or `packages` in conf/config.yaml"
         )
     try:
-        target_object = getattr(import_module(module), name)
+        home = import_module(module)
+        if not hasattr(home, name):
+            near = get_close_matches(name, dir(home), 1)
+            raise AgonError(f"{module} has no {name}{f': did you mean {near[0]}?' if near else ''}")
+        target_object = getattr(home, name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a reader's module may do anything, such as end the program

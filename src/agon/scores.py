@@ -151,6 +151,16 @@ def measure(
     return table.reindex(columns=metrics).astype(float).reset_index()
 
 
+def games_with(metric: str, games: pd.DataFrame) -> set[tuple[str, str]]:
+    """The (game, variant) of `games` that may have a metric, by its module; in some of them it can be absent all the same."""
+    pairs = _pairs(games)
+    if metric in ANY:
+        return pairs
+    if metric in OF_TESTED:
+        return _pairs(games[games.tested.map(len) > 0])
+    return {pair for module, own in _measuring(pairs, games) if metric in module.METRICS for pair in own}
+
+
 def require_values(table: pd.DataFrame, metrics: Sequence[str]) -> None:
     """Raises AgonError for a metric that no row of a table has."""
     if absent := [name for name in metrics if table[name].isna().all()]:

@@ -150,18 +150,8 @@ def seats_for(asked: Question, turns: pd.DataFrame | Iterable[pd.DataFrame], gam
 
 def compare_seats(seats: pd.DataFrame, games: pd.DataFrame, asked: Question) -> Comparison:
     """`compare` of the seats of turns (`seats_for`). Raises AgonError."""
-    names, column, strata, detectable, alike = asked.metrics, asked.column, asked.strata, asked.detect, asked.alike
-    units = units_of(seats, games, column, strata, asked.choices)
-    conditions = asked.choices or sorted(units.condition.unique())
-    if unknown := [item for item in conditions if item not in set(units.condition)]:
-        existing = units_of(seats, games, column, strata, ()).condition.unique()
-        if column in seats and (seats[column] == unknown[0]).any():
-            raise AgonError(
-                f"no match counts for {column} {unknown[0]!r}: wherever it plays another condition sits before it, or is under test"
-            )
-        raise AgonError(f"no match has {column} {unknown[0]!r}: {suggest(unknown[0], sorted(existing))}")
-    if len(conditions) < 2:
-        raise AgonError(f"to compare takes two conditions, and {column} has {' '.join(conditions) or 'none'} alone")
+    names, strata, detectable, alike = asked.metrics, asked.strata, asked.detect, asked.alike
+    units, conditions = units_asked(seats, games, asked)
     sides = units[["match", "seat_of"]].explode("seat_of").rename(columns={"seat_of": "seat"}).astype({"seat": int})
     require_values(seats[seats["match"].isin(units["match"])], names)
     sides = sides.merge(seats[["match", "seat", *COUNTS, *names]], "left", ["match", "seat"])
@@ -196,6 +186,23 @@ def compare_seats(seats: pd.DataFrame, games: pd.DataFrame, asked: Question) -> 
     ]
     counts = _counts(sides, units, conditions)
     return Comparison(pairs, table[[*KEYS, *table.columns.drop(KEYS)]], counts, notes, alike)
+
+
+def units_asked(seats: pd.DataFrame, games: pd.DataFrame, asked: Question) -> tuple[pd.DataFrame, Sequence[str]]:
+    """The units (`units_of`) of a question, and its conditions. Raises AgonError where a condition has no match, or is the only one."""
+    column, strata = asked.column, asked.strata
+    units = units_of(seats, games, column, strata, asked.choices)
+    conditions = asked.choices or sorted(units.condition.unique())
+    if unknown := [item for item in conditions if item not in set(units.condition)]:
+        existing = units_of(seats, games, column, strata, ()).condition.unique()
+        if column in seats and (seats[column] == unknown[0]).any():
+            raise AgonError(
+                f"no match counts for {column} {unknown[0]!r}: wherever it plays another condition sits before it, or is under test"
+            )
+        raise AgonError(f"no match has {column} {unknown[0]!r}: {suggest(unknown[0], sorted(existing))}")
+    if len(conditions) < 2:
+        raise AgonError(f"to compare takes two conditions, and {column} has {' '.join(conditions) or 'none'} alone")
+    return units, conditions
 
 
 def _clip_interval(result: Mapping[str, Any], most: float) -> dict[str, Any]:
@@ -265,6 +272,8 @@ def seats_to_rate(
     """The seats of turns (agon_design.seats.seat_rows), with what `rate_seats` needs. Raises AgonError."""
     if wrong := [name for name in by if name in ("match", metric)]:
         raise AgonError(f"by={wrong[0]} names no player: it tells apart what is compared (usual: agent,model)")
+    if len({*by}) < len(by):
+        raise AgonError(f"by={','.join(by)} has a column twice: name each once (usual: agent,model)")
     return seat_rows(turns, games, [metric], by)
 
 

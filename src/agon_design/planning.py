@@ -17,7 +17,7 @@ from agon.record.estimate import estimates
 from agon.record.habits import Habits
 from agon.record.load import Load
 from agon.turns import read, read_games
-from agon_design.power import MOST, Design, design, variances
+from agon_design.power import ALL, MOST, Design, design, variances
 from agon_design.words import say_columns
 
 
@@ -49,6 +49,8 @@ def power(settings: Settings, metric: str, detect: float | None, sd: float | Non
         [["game", "variant", "by", "pairs", "shared cells", "matches of each condition", "sd", "df", "detects"]],
         comparisons,
     )
+    if comparisons.game.eq(ALL).any():
+        click.echo(f"{ALL}: over all games and variants, as `agon compare` counts matches of each condition")
     if comparisons.df.notna().any():
         click.echo(
             "sd: the true spread is larger with a chance of 20 %; df: degrees of freedom of the records behind it"
@@ -68,12 +70,11 @@ def _explain_needed(planned: Design, difference: float, by_model: pd.Series) -> 
     line = f"a difference of {difference:g} in each of these takes"
     if number is None:
         return f"{line} more than {MOST:,} matches in a cell"
-    of_condition = planned.comparisons(dict.fromkeys(planned.kinds.index, number)).n
+    comparisons, kinds = planned.comparisons(dict.fromkeys(planned.kinds.index, number)), len(planned.kinds)
+    of_condition = comparisons.n[comparisons.game != ALL]
     sizes = " to ".join(f"{size:,.0f}" for size in sorted({of_condition.min(), of_condition.max()}))
-    kinds = len(planned.kinds)
-    line += (
-        f" {sizes} matches of each condition ({number:,} in each of {count(kinds, 'kind')}, {number * kinds:,} in all)"
-    )
+    each = " of a game and variant" * (len(of_condition) < len(comparisons))
+    line += f" {sizes} matches of each condition{each} ({number:,} in each of {count(kinds, 'kind')}, {number * kinds:,} in all)"
     if by_model.empty:
         return line
     costs = by_model * number

@@ -1,8 +1,8 @@
 """The power of a planned experiment: the smallest detectable difference, and the matches that a difference takes, by the noncentral t.
 
 A kind is the set of matches that differ in their repetition only. A cell is one player's side of a kind. Cells are fixed, matches are
-drawn. A comparison is of two agents, or of two models, within strata, as in `compare`, with equal weights of cells. If some seat asks a
-model, players that ask none are opponents.
+drawn. A comparison is of two agents, or of two models, within strata, as in `compare`, with equal weights of cells. As there, a match
+counts once for two conditions: for the first seat with one of them. If some seat asks a model, players that ask none are opponents.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,6 +29,8 @@ CONFIDENCE = 0.8
 """A recorded spread is itself known from few matches: its upper limit counts, which the true one exceeds with a chance of 20 %."""
 OWN = "its own"
 """Name of an opponent's model that is the player's."""
+ALL = "all"
+"""The game and variant of a comparison over several of them."""
 MOST = 1_000_000
 """The largest number of matches of each cell that is computed."""
 
@@ -46,9 +48,9 @@ class Design:
     def comparisons(self, n: Mapping[str, int] | pd.Series | None = None) -> pd.DataFrame:
         """The smallest detectable differences with `n` matches of each kind (None: as planned).
 
-        One row per game, variant and `by` (agent or model): pairs, strata (of both conditions), n (matches of each condition), sd
-        (within cells, from the upper limits of the variances), df (the fewest behind one of these), detectable (in the pair with
-        the least power).
+        One row per game, variant and `by` (agent or model), and of several of these one more over all (ALL), as `compare` does: pairs,
+        strata (of both conditions), n (matches of each condition), sd (within cells, from the upper limits of the variances), df (the
+        fewest behind one of these), detectable (in the pair with the least power).
         """
         rows = []
         for (game, variant, by), pairs in self._pairs(self.kinds.n if n is None else pd.Series(n)):
@@ -56,7 +58,7 @@ class Design:
             worst = int(np.argmax(np.nan_to_num(least, nan=np.inf)))
             counts, variances = pairs[worst]
             sd = float(np.mean(variances)) ** 0.5
-            cells = self.cells[(self.cells.game == game) & (self.cells.variant == variant)]
+            cells = self.cells[(game == ALL) | ((self.cells.game == game) & (self.cells.variant == variant))]
             n_of_each = counts.sum(axis=0).min()
             rows.append((game, variant, by, len(pairs), len(counts), n_of_each, sd, cells.df.min(), least[worst]))
         return pd.DataFrame(rows, columns=["game", "variant", "by", "pairs", "strata", "n", "sd", "df", "detectable"])
@@ -82,18 +84,16 @@ class Design:
     ) -> list[tuple[tuple[str, str, str], list[tuple[NDArray[np.float64], NDArray[np.float64]]]]]:
         """(game, variant, by) of each comparison, with the matches and variances (strata x 2) of every pair in their common strata."""
         cells, comparisons = self.cells.assign(n=self.cells.kind.map(n)), []
-        for (game, variant), of_game in cells.groupby(["game", "variant"], sort=True):
+        tables = [*cells.groupby(["game", "variant"], sort=True)]
+        for (game, variant), of_game in [*tables, *([((ALL, ALL), cells)] if len(tables) > 1 else [])]:
             for by, other in (("agent", "model"), ("model", "agent")):
-                keys = [other, "opponent", "opponent_model"]
-                tables = of_game.groupby([*keys, by])[["n", "variance"]].agg({"n": "sum", "variance": "mean"}).unstack()
-                counts, variances = (
-                    tables.xs(name, axis=1, level=0).to_numpy(dtype=float) for name in ("n", "variance")
-                )
+                keys = ["game", "variant", other, "opponent", "opponent_model"]
                 pairs = []
-                for pair in combinations(range(counts.shape[1]), 2):
-                    shared = ~np.isnan(counts[:, pair]).any(axis=1)
-                    if shared.any():
-                        pairs.append((counts[shared][:, pair], variances[shared][:, pair]))
+                for pair in combinations(sorted(of_game[by].unique()), 2):
+                    once = of_game[of_game[by].isin(pair)].drop_duplicates("kind")
+                    table = once.groupby([*keys, by]).agg({"n": "sum", "variance": "mean"}).unstack().dropna()
+                    if once[by].nunique() == 2 and len(table):
+                        pairs.append((table.n.to_numpy(dtype=float), table.variance.to_numpy(dtype=float)))
                 if pairs:
                     comparisons.append(((str(game), str(variant), by), pairs))
         return comparisons

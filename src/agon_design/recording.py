@@ -17,17 +17,18 @@ from agon.models.batch import Journal
 from agon.models.ledger import Ledger
 from agon.models.limits import Budget
 from agon.models.recording import Writer
-from agon.paths import display_path
+from agon.paths import ROOT, display_path
 from agon.record.registration import explain_other_plan, registration
-from agon_design import prereg, until
+from agon_design import fit, prereg, until
 
 
 def register(settings: Settings, file: str) -> None:
     """Keeps a preregistration and the plan beside the recording."""
     _, matches, models, recording = experiment_of(settings)
     preregistration, _ = prereg.read(file)
+    for note in fit.check(preregistration, matches):
+        click.echo(f"note: {visible(note)}")
     if preregistration.until is not None:
-        until.blocks(matches, preregistration.until)  # it says so now if the matches can never decide it
         _warn_of_dependence(models)
     ids = [match.id for match in matches]
     click.echo(visible(prereg.register(file, recording.path.parent, ids, len(recording))))
@@ -68,7 +69,8 @@ def record_until(settings: Settings) -> int:
         return 3
     end = "" if answer.sign else "; no more matches are left in a cell"
     click.echo(f"{answer}{end}; {display_path(recording.path)} holds what it took")
-    click.echo(f"now: python -m agon play {same_words()} partial=true")
+    repro = "; for dvc repro write `partial: true` into conf/config.yaml" if (ROOT / "dvc.yaml").is_file() else ""
+    click.echo(f"now: python -m agon play {same_words()} partial=true{repro}")
     return 0
 
 

@@ -15,6 +15,8 @@ from agon.cli.places import Settings, note_outside, outside_data, own_folder, tr
 from agon.errors import AgonError, count, visible
 from agon.paths import display_path, in_project
 
+OF_PROJECT = "Takes transcripts/NAME.parquet; else that of the project's own experiment."
+
 
 def _differences(_: click.Context, __: click.Parameter, words: Sequence[str]) -> float | dict[str, float] | None:
     """One difference, or that of each metric by its name."""
@@ -42,7 +44,7 @@ def _differences(_: click.Context, __: click.Parameter, words: Sequence[str]) ->
     required=True,
     help="Such as agent:zs,cot. A column alone compares all its values.",
 )
-@options.experiment(help="Compares transcripts/NAME.parquet; else that of the project's own experiment.")
+@options.experiment(help=OF_PROJECT)
 @options.turns(metavar="FILE,...", help="Turns tables instead; the column `file` names them.")
 @click.option(
     "--within",
@@ -157,7 +159,7 @@ def _short_names(paths: Sequence[Path]) -> list[str]:
     help="A metric of which more is better (agon list metrics).",
 )
 @click.option("--by", metavar="COLUMN,...", default="agent,model", help="Columns that name a player.")
-@options.experiment()
+@options.experiment(help=OF_PROJECT)
 @options.turns()
 @options.out(help="A new CSV file for the table; else it is not written.")
 def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: str | None) -> None:
@@ -165,11 +167,11 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
 
     It estimates strengths by Davidson's model of ties, with intervals and ranks: docs/how-to/rate-many-players.md.
     """
+    from agon.conf import configuration
+
     if experiment and turns:
         raise AgonError("--experiment and --turns both say whose matches: write one of them")
-    source = transcript_of(experiment) if experiment else turns
-    if not source:
-        raise AgonError("say whose matches: --experiment NAME, or --turns FILE")
+    source = turns or transcript_of(experiment or configuration()["experiment"]["name"])
     path = outside_data(out) if out else None
     if path is not None and path.exists():
         raise AgonError(f"--out {out} exists already: choose another file")

@@ -90,7 +90,8 @@ def explain_missing_pair(units: pd.DataFrame, name: str, pair: tuple[str, str], 
             f": in {rows.silent.sum():,} of {len(rows):,} a seat gave no answer at all" if rows.silent.any() else ""
         )
         return f"no match of {without[0]} has {name}{silent}"
-    apart = [column for column in strata if in_both(units, name, pair, [key for key in strata if key != column])[1]]
+    several = strata if len(strata) > 1 else ()
+    apart = [column for column in several if in_both(units, name, pair, [key for key in strata if key != column])[1]]
     less = [key for key in strata if key not in apart[:1]]
     hint = ": name what they share with --within COLUMN,COLUMN"
     if apart:

@@ -159,7 +159,8 @@ def table_of_link(request: Request, what: str) -> tuple[Table, int | None]:
         raise NoPage("This link is not valid", "Ask whoever gave it to you.", 403, f"a {what} link that is not valid")
     if hall.has_expired(table.row.made) and (what == "seat" or not request.scope["researcher"]):
         why = "It held for some days only. Ask whoever gave it to you; what was played is kept."
-        raise NoPage("This link has expired", why, HTTPStatus.GONE, f"a {what} link that has expired")
+        log_line = f"a {what} link that has expired"
+        raise NoPage("This link has expired", why, HTTPStatus.GONE, log_line, table.terms.say)
     return table, seat
 
 

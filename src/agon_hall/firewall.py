@@ -6,6 +6,7 @@ import resource
 from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
+from functools import lru_cache
 from http import HTTPStatus
 from ipaddress import IPv6Address
 from time import monotonic
@@ -128,6 +129,7 @@ def address(scope: Scope) -> str:
     return _network(str((scope.get("client") or ("",))[0]))
 
 
+@lru_cache(maxsize=4 * MOST)  # a new connection is compared with all others
 def _network(host: str) -> str:
     try:
         number = IPv6Address(host)
@@ -147,9 +149,10 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begins a connection, or ends it at once."""
         super().connection_made(transport)
-        same = sum(_host(other) == _host(self) for other in self.connections)
+        own = _host(self)
+        same = sum(_host(other) == own for other in self.connections)
         if not self.config.proxy_headers and same > 0.75 * (self.limit_concurrency or MOST):
-            log.warning("refused: too many connections, from %s", _host(self))
+            log.warning("refused: too many connections, from %s", own)
             transport.abort()
             return
         self._expect_head()

@@ -15,7 +15,6 @@ from agon.games import Choice, Observation
 from agon.games.html import label, text
 from agon.games.inputs import (
     Button,
-    CountField,
     Entered,
     Field,
     FieldSet,
@@ -112,9 +111,6 @@ def _read(things: Sequence[Thing], sent: Sent) -> dict[str, Any]:
         elif isinstance(thing, ListField):
             if value in thing.options:
                 values[thing.key] = thing.options[value]
-        elif isinstance(thing, CountField):
-            if value.strip().isdecimal() and len(value) < 10:
-                values[thing.key] = min(thing.last, max(thing.first, int(value)))
         else:
             values[thing.key] = value
     return values

@@ -75,15 +75,19 @@ def gather(folder: Path, name: str, out: Path) -> str:
     places = [folder / kind / f"{match}.parquet" for match in ids for kind in ("played", "given_up")]
     files = [path for path in places if path.exists()]
     without_games = [path for path in files if not games_path(path).exists()]
+    turns_path = out / "turns.parquet"
     if files:
         turns = merge_turns([read(path) for path in files], [path.stem for path in files])
         cell_of_seat = {(match, seat): state.cell for state in states.values() for match, _, seat in state.tables}
         turns = in_cells(turns.assign(experiment=pd.Categorical([name] * len(turns))), cell_of_seat)
-        write_games(read_games(*(path for path in files if path not in without_games)), out / "turns.parquet")
-        write(turns, out / "turns.parquet")
+        write_games(read_games(*(path for path in files if path not in without_games)), turns_path)
+        write(turns, turns_path)
         seats = {(match, seat): names[who] for who, state in states.items() for match, _, seat in state.tables}
         write_table(rounds_in_columns(turns, seats), out / "wide.csv")
         write_table(chat(turns, seats), out / "chat.csv")
+    else:  # all matches are erased: an earlier run may have written their rows
+        for path in (turns_path, games_path(turns_path), out / "wide.csv", out / "chat.csv"):
+            path.unlink(missing_ok=True)
     played = match_rows(design, states, names)
     played = played.join(missed(turns), on=["match", "seat"]) if files else played.assign(**dict.fromkeys(MISSED))
     write_table(played, out / "matches.csv")

@@ -5,12 +5,12 @@ It admits people, matches them, notices who leaves, and stores every event befor
 
 import json
 import logging
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from random import Random
-from time import time
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -49,6 +49,8 @@ HERE = 15.0
 
 Only people who have read their page within this time are matched.
 """
+NOTES = 5000
+"""The most notes on a participant (refusals, look-ups, pages that open and close). Nobody fills the disk with them."""
 ALL = ""
 """The key of the watchers of all participants."""
 
@@ -64,11 +66,24 @@ class RejectedForm(NamedTuple):
     why: str = ""
 
 
-class Session:
-    """A study in a hall. `clock` returns the seconds since 1970."""
+def steady_clock(earliest: float) -> Callable[[], float]:
+    """A clock of seconds since 1970 that is set once: to the machine's time, or to `earliest` if that is later.
 
-    def __init__(self, hall: Hall, study: Study, clock: Callable[[], float] = time) -> None:
-        self.hall, self.study, self.clock = hall, study, clock
+    It goes on evenly when somebody sets the machine's clock, so that nobody's wait is too long or below zero. It also
+    counts while the machine sleeps.
+    """
+    running = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    start = max(time.time(), earliest) - time.clock_gettime(running)
+    return lambda: start + time.clock_gettime(running)
+
+
+class Session:
+    """A study in a hall. `clock` returns the seconds since 1970; None for a steady clock after all earlier events."""
+
+    def __init__(self, hall: Hall, study: Study, clock: Callable[[], float] | None = None) -> None:
+        events = [Event(*event) for event in hall.store.events(study.name)]
+        self.hall, self.study = hall, study
+        self.clock = clock or steady_clock(max((event.at for event in events), default=0.0))
         self.cells = {cell.name: cell for cell in cells(study)}
         for cell in self.cells.values():
             require_interviews_named(study, cell)
@@ -77,15 +92,17 @@ class Session:
         """The hall's own sentences, in the study's language."""
         self.consent = Consent(f"{study.name}-{sha256(words.encode()).hexdigest()[:8]}", words)
         require_unchanged(study, hall.store.terms(study.name))
-        self.states: dict[str, State] = fold_events(study, [Event(*event) for event in hall.store.events(study.name)])
+        self.states: dict[str, State] = fold_events(study, events)
         self._places = {(at, seat): who for who, s in self.states.items() for _, at, seat in s.tables}
         """Table and seat -> the participant there."""
-        self.last_seen = dict.fromkeys(self.states, clock())
+        self.last_seen = dict.fromkeys(self.states, self.clock())
         """Participant -> the time of their last open page. After a restart everybody has time to come back."""
         self.pages = Counter[str]()
         """Participant -> the number of their open pages with a stream."""
         self.absentees = set(self.states)
         """Participants who have closed their last page and opened none since."""
+        self._notes = Counter(event.participant for event in events if event.kind == NOTE)
+        """Participant -> the number of notes on them."""
         self.rejections: dict[str, RejectedForm] = {}
         """Participant -> their last form, if it was refused."""
         self.watchers: dict[str, set[Callable[[], object]]] = defaultdict(set)
@@ -171,8 +188,15 @@ class Session:
     def do(self, who: str, kind: str, **detail: Any) -> State:
         """Stores an event of a participant, with its `detail`, and returns their new state.
 
-        Raises Refusal, and changes nothing, if the event cannot happen now or cannot be stored.
+        Of notes only the first NOTES are stored. Raises Refusal, and changes nothing, if the event cannot happen now or
+        cannot be stored.
         """
+        if kind == NOTE:
+            self._notes[who] += 1
+            if self._notes[who] > NOTES:
+                return self.states[who]
+            if self._notes[who] == NOTES:
+                detail = {"what": "no more notes are kept"}
         if kind == "consented":
             next_state(
                 self.study, self.states[who], Event(who, 0.0, kind, {"cell": ""})

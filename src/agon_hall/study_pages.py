@@ -137,7 +137,7 @@ async def join(request: Request) -> Response:
             raise Refusal("This link is not whole: please open it again where you found it.")
     except Refusal as refusal:
         log_line = f"a study's link: {refusal}"
-        raise NoPage(session.study.title, session.say(str(refusal)), HTTPStatus.BAD_REQUEST, log_line) from None
+        raise NoPage(session.study.title, str(refusal), HTTPStatus.BAD_REQUEST, log_line, session.say) from None
     if participant is None:
         return render(request, "join.html", title=session.study.title, lang=session.study.language, say=session.say)
     if request.method == "HEAD":  # a program that checks the link is no participant
@@ -145,14 +145,14 @@ async def join(request: Request) -> Response:
     try:
         if not session.knows(*participant):
             if newcomers.wait(here):
-                why = session.say("Too many people have come from your network just now. Please try again in a minute.")
+                why = "Too many people have come from your network just now. Please try again in a minute."
                 log_line = "too many who come for the first time"
-                raise NoPage(session.study.title, why, HTTPStatus.TOO_MANY_REQUESTS, log_line)
+                raise NoPage(session.study.title, why, HTTPStatus.TOO_MANY_REQUESTS, log_line, session.say)
             newcomers.count(here)
         return redirect(session.at(session.join(*participant)))
     except AgonError as error:
-        why = session.say("You cannot be let in just now. Please open the link again in a moment.")
-        raise NoPage(session.study.title, why, HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from None
+        why = "You cannot be let in just now. Please open the link again in a moment."
+        raise NoPage(session.study.title, why, HTTPStatus.SERVICE_UNAVAILABLE, str(error), session.say) from None
 
 
 # --- a participant's page
@@ -166,14 +166,12 @@ def _participant(request: Request) -> tuple[Session, str]:
     session = _session(request)
     who = session.participant_of(request.query_params.get("key", ""))
     if who is None:
-        why = session.say("Please open the link of the study again.")
-        raise NoPage(
-            session.say("This link is not valid"), why, HTTPStatus.FORBIDDEN, "a participant's link that is not valid"
-        )
+        why, log_line = "Please open the link of the study again.", "a participant's link that is not valid"
+        raise NoPage("This link is not valid", why, HTTPStatus.FORBIDDEN, log_line, session.say)
     if session.hall.has_expired(session.states[who].since):
         why = session.say("Please ask {}; what you did is kept.", session.study.consent.contact)
-        title = session.say("This link has expired")
-        raise NoPage(title, why, HTTPStatus.GONE, "a participant's link that has expired")
+        log_line = "a participant's link that has expired"
+        raise NoPage("This link has expired", why, HTTPStatus.GONE, log_line, session.say)
     return session, who
 
 

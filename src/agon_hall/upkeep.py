@@ -25,11 +25,14 @@ def back_up(folder: Path, to: Path) -> str:
     """Copies a hall's folder to `to`, also while a server uses it. Returns a summary.
 
     The store is copied first, by SQLite itself, as it is at one moment. Files of matches and recordings are copied
-    afterwards, so that none that the store needs is missing. Raises AgonError if `to` exists, or for a damaged store.
+    afterwards, so that none that the store needs is missing. Raises AgonError if `to` exists or is inside
+    `folder`, or for a damaged store.
     """
     Store(folder, read_only=True).close()  # raises AgonError for a folder without a store
     if to.exists():
         raise AgonError(f"{display_path(to)} exists already: name a new folder, or move that one away")
+    if folder.resolve() in to.resolve().parents:
+        raise AgonError(f"{display_path(to)} is inside the hall's folder: name a folder elsewhere")
     draft = to.with_name(f"{to.name}.unfinished")
     shutil.rmtree(draft, ignore_errors=True)
     try:

@@ -22,7 +22,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from agon.games.html import plain, text
-from agon.games.sentences import ENGLISH
+from agon.games.sentences import ENGLISH, Say
 from agon_hall.firewall import EVENTS, address
 
 log = logging.getLogger("agon_hall")
@@ -81,11 +81,16 @@ def parts_of(name: str, context: Mapping[str, Any]) -> Parts:
 
 
 class NoPage(Exception):
-    """There is no page for a request, and the reader sees why. If `log_line` is not empty, it goes to the log."""
+    """There is no page for a request, and the reader sees why, in the language of `say`.
 
-    def __init__(self, title: str, why: str, status: int = HTTPStatus.NOT_FOUND, log_line: str = "") -> None:
-        super().__init__(why)
-        self.title, self.status, self.log_line = title, status, log_line
+    If `log_line` is not empty, it goes to the log.
+    """
+
+    def __init__(
+        self, title: str, why: str, status: int = HTTPStatus.NOT_FOUND, log_line: str = "", say: Say = ENGLISH
+    ) -> None:
+        super().__init__(say(why))
+        self.title, self.status, self.log_line, self.say = say(title), status, log_line, say
 
 
 async def show_refusal(request: Request, error: Exception) -> Response:
@@ -93,12 +98,12 @@ async def show_refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, NoPage)
     if error.log_line:
         log.warning("refused: %s, from %s", error.log_line, address(request.scope))
-    return refusal_page(request, error.title, str(error), error.status)
+    return refusal_page(request, error.title, str(error), error.status, error.say)
 
 
-def refusal_page(request: Request, title: str, why: str, status: int = HTTPStatus.NOT_FOUND) -> Response:
-    """The page that gives the reason of a refusal."""
-    return render(request, "refusal.html", status, title=title, why=why)
+def refusal_page(request: Request, title: str, why: str, status: int, say: Say = ENGLISH) -> Response:
+    """The page that gives the reason of a refusal, which `say` has said."""
+    return render(request, "refusal.html", status, title=title, why=why, say=say, lang=say.language)
 
 
 def parse_form(body: str) -> Sent:

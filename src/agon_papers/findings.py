@@ -42,6 +42,7 @@ class Findings:
         statements: Sequence[str],
         *,
         found: str,
+        marks: str,
         sure: str,
         wrong: str,
         data: str,
@@ -51,9 +52,9 @@ class Findings:
         """Adds a finding; returns what a cell displays: the answer, its picture, and the text below the picture.
 
         The text has the paper's statements (`statements`: texts of column claim) with their verdicts. Then it says what we `found`,
-        how `sure` we are, what may be `wrong`, and where everything lies. `data`: a file in results/. `notebook`: the name of the
-        notebook with the reasoning. `links`: text -> target, such as an example of a match. Raises AgonError for a statement
-        that is not in `claims`, and for an answer of more than LONGEST words.
+        what the `marks` of the picture mean, how `sure` we are, what may be `wrong`, and where everything lies. `data`: a file
+        in results/. `notebook`: the name of the notebook with the reasoning. `links`: text -> target, such as an example of a
+        match. Raises AgonError for a statement that is not in `claims`, and for an answer of more than LONGEST words.
         """
         if len(re.findall(r"[\w'./-]+", answer)) > LONGEST:
             raise AgonError(f"this answer has more than {LONGEST} words: {answer}")
@@ -76,6 +77,7 @@ class Findings:
         parts = [
             "\n".join(["**The paper says**, in our words:", "", *(_line(row, here) for row in rows)]),
             f"**We find:** {found}",
+            f"**In the picture:** {marks}",
             f"**How sure:** {sure}",
             f"**What could be wrong:** {wrong}",
             " · ".join(f"[{text}]({target})" for text, target in places.items()),

@@ -244,17 +244,15 @@ def steps_of(name: str, threshold: float) -> list[float]:
     return [round(threshold + step, DECIMALS), round(threshold - step, DECIMALS)] if threshold else []
 
 
-def is_on_edge(recorded: Sequence[Test], moved: Sequence[Sequence[Test]]) -> bool:
-    """Whether the statement changes its truth if one threshold, or a number of rows, moves by one step.
-
-    `moved`: the tests in the records, for each way to move a threshold.
-    """
+def is_on_edge(recorded: Sequence[Test]) -> bool:
+    """Whether the statement changes its truth if one more row meets the condition of a test, or one less."""
     true = [test.true for test in recorded]
-    ways = [[test.true for test in tests] for tests in moved]
-    for place, test in enumerate(recorded):
-        hits = int(test.mask.sum())
-        steps = (1, -1) if test.counts else ()
-        ways += [[*true[:place], hits + step >= test.least, *true[place + 1 :]] for step in steps]
+    ways = [
+        [*true[:place], int(test.mask.sum()) + step >= test.least, *true[place + 1 :]]
+        for place, test in enumerate(recorded)
+        if test.counts
+        for step in (1, -1)
+    ]
     return any(all(way) != all(true) for way in ways)
 
 
@@ -300,7 +298,7 @@ class Reading:
         for name, tests in self.moved.items():
             if all(test.true for test in tests) != self.decision.holds:
                 return NEAR.format(name)
-        return NEAR.format("one row more or less") if is_on_edge(self.tests, []) else ""
+        return NEAR.format("one row more or less") if is_on_edge(self.tests) else ""
 
     @property
     def verdict(self) -> str:

@@ -36,6 +36,7 @@ from agon.agents.prompts import beliefs_of as asked_in
 from agon.agents.reads import reads_of
 from agon.agents.styles import SelfConsistency
 from agon.conf import load, settings_of
+from agon.conf.building import build
 from agon.games.chameleon.beliefs import BeliefState as InChameleon
 from agon.games.reading import read
 from agon.games.spaces import Text
@@ -918,16 +919,16 @@ class Instant:
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ({"form": "song"}, "form is 'song'; it must be text or matrix"),
-        ({"semantics": "paper"}, "semantics is 'paper'; it must be strict or published"),
-        ({"attempts": 0}, "attempts is 0; it must be a whole number of at least 1"),
-        ({"attempts": 2.5}, "attempts is 2.5; it must be a whole number of at least 1"),
+        ({"form": "song"}, "it is 'song', and must be matrix or text"),
+        ({"semantics": "paper"}, "it is 'paper', and must be published or strict"),
+        ({"attempts": 0}, "attempts does not fit: it must be a whole number, at least 1"),
+        ({"attempts": 2.5}, "attempts does not fit: it must be a whole number, and is a number"),
         ({"atempts": 3}, "atempts"),
     ],
 )
 def test_a_setting_that_does_not_fit_is_said_in_a_line(setting, said):
     with pytest.raises(AgonError, match=said) as caught:
-        run(PD, 0, player=partial(THINKS, **setting))
+        build({"_target_": "agon.agents.pgm.Beliefs", "_partial_": True, **setting})
     assert "\n" not in str(caught.value)
 
 

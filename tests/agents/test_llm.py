@@ -16,6 +16,7 @@ from agon import AgonError
 from agon.agents import Place, seat_dice
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
+from agon.conf.building import build
 from agon.games.matrix.scripts import grim
 from agon.models import Answer, CallFailed
 from agon.models.base import identity_of, key_of
@@ -253,15 +254,15 @@ def test_who_answers_first_changes_nothing(on_invalid):
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ({"attempts": 0}, "attempts is 0; it must be a whole number of at least 1"),
-        ({"on_invalid": "forfiet"}, "on_invalid is 'forfiet'; it must be forfeit or random_legal"),
+        ({"attempts": 0}, "attempts does not fit: it must be a whole number, at least 1"),
+        ({"on_invalid": "forfiet"}, "it is 'forfiet', and must be forfeit or random_legal: did you mean forfeit?"),
         ({"style": "rhyme"}, "there is no prompt styles/rhyme.md"),
         ({"atempts": 3}, "atempts"),
     ],
 )
 def test_a_setting_that_does_not_fit_is_said_in_a_line(setting, said):
     with pytest.raises(AgonError, match=said) as caught:
-        alone(GOOD, player=partial(LLM, **setting))
+        alone(GOOD, player=build({"_target_": "agon.agents.llm.LLM", "_partial_": True, **setting}))
     assert "\n" not in str(caught.value)
 
 

@@ -15,6 +15,7 @@ from patience import LONG
 
 from agon import AgonError
 from agon.agents.llm import LLM
+from agon.agents.prompts import Prompts
 from agon.agents.styles import SelfConsistency
 from agon.games.matrix.scripts import grim
 from agon.models import Answer, CallFailed
@@ -58,6 +59,14 @@ def decided(*letters, game=RPS, rounds=1, number=0, agent=PLAIN, live=False):
     )
     turns = turns_table([(match, at_the_table(match, model, live=live))])
     return turns[turns.seat == 0].reset_index(drop=True), model
+
+
+def test_all_samples_share_one_question_that_is_written_once(monkeypatch):
+    written, turn = Counter(), Prompts.turn
+    monkeypatch.setattr(Prompts, "turn", lambda *about: written.update([about[1].round]) or turn(*about))
+    _, model = decided(*"rrpps", rounds=3)
+    assert written == {1: 1, 2: 1, 3: 1} and len(model.asked) == 15
+    assert [len({request.messages[-1].text for request in model.asked[i : i + 5]}) for i in (0, 5, 10)] == [1] * 3
 
 
 # --- the vote

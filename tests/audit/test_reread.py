@@ -4,11 +4,11 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from harness import Told
 from test_record import ROUNDS, Says, matches, recorded
 
-from agon.agents.base import Place
+from agon import AgonError
 from agon.agents.llm import LLM
+from agon.conf.building import build
 from agon.games.tradecraft.roles import Roles
 from agon.models import Answer
 from agon.models.ledger import Replayed
@@ -57,9 +57,9 @@ def test_the_usual_rule_is_not_in_ids_and_another_is():
 
 @pytest.mark.parametrize("kind", [LLM, Roles])
 def test_another_word_for_a_rule_is_refused(kind):
-    place = Place("m", 0, Told(lambda request: "well"))
-    with pytest.raises(ValueError, match=r"^reading_rule is 'kind'; it must be strict or as_done$"):
-        kind(place, reading_rule="kind")
+    settings = {"_target_": f"{kind.__module__}.{kind.__name__}", "_partial_": True, "reading_rule": "kind"}
+    with pytest.raises(AgonError, match=r"^reading_rule does not fit: it is 'kind', and must be as_done or strict$"):
+        build(settings)
 
 
 def reread(folder, found, model, rule):

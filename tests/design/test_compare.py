@@ -385,7 +385,9 @@ def test_the_command_rates_players(capsys, tmp_path):
     assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["zs", "7"]
     assert pd.read_csv(out)["rank"].tolist() == [1, 2]
     assert main(["rate", f"--turns={path}", f"--out={out}"]) == 1 and "exists already" in capsys.readouterr().err
-    assert main(["rate"]) == 1 and "say whose matches" in capsys.readouterr().err
+    assert (
+        main(["rate", f"--turns={path}", "--by=agent,agent"]) == 1 and "has a column twice" in capsys.readouterr().err
+    )
 
 
 def test_a_ranking_over_several_games_says_so(capsys, tmp_path):

@@ -10,6 +10,7 @@ from agon.metrics.power import POWER, detectable
 from agon.plan import plan
 from agon.play import play_now, turns_table
 from agon.turns import read, read_games
+from agon_design.compare import compare
 from agon_design.differences import difference
 from agon_design.power import OWN, design, variances
 
@@ -36,10 +37,27 @@ def test_two_cells_are_the_two_sample_t_test():
 def test_agents_are_compared_within_models_and_models_within_agents():
     found = design(MODELS, None).comparisons().set_index("by")
     assert found.pairs.to_dict() == {"agent": 1, "model": 1}
-    assert found.strata.to_dict() == {"agent": 4, "model": 5} and found.n.to_dict() == {"agent": 20, "model": 25}
+    assert found.strata.to_dict() == {"agent": 4, "model": 4} and found.n.to_dict() == {"agent": 20, "model": 20}
     assert OWN in set(
         design(MODELS, None).cells.opponent_model
     )  # what plays with the same model, whichever that is, is shared
+
+
+def test_matches_of_each_condition_are_those_that_compare_counts():
+    tournament = {"games": ["pd", "pd_label"], "agents": ["uniform", "grim", "tit_for_tat"]}
+    matches = plan({"name": "played", "repetitions": 3, "tournaments": [tournament]})
+    found = design(matches, None).comparisons().set_index(["game", "variant"])
+    games = games_table([match.game for match in matches])
+    within = ["game", "variant", "opponent"]
+    for variant, chosen in (("all", None), ("default", "default"), ("label", "label")):
+        turns = turns_table([(match, play_now(match)) for match in matches if chosen in (None, match.game.variant)])
+        pairs = [compare(turns, games, "points", f"agent:{a},{b}", within=within).pairs for a, b in PAIRS]
+        counts = {(row.n_first, row.n_second, row.strata) for pair in pairs for row in pair.itertuples()}
+        row = found.loc["all" if chosen is None else "pd", variant]
+        assert counts == {(row.n, row.n, row.strata)}
+
+
+PAIRS = [("uniform", "grim"), ("grim", "tit_for_tat"), ("uniform", "tit_for_tat")]
 
 
 def test_cells_have_variances_of_like_records_or_assumed_ones():

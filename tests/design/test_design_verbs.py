@@ -90,9 +90,17 @@ def test_what_cannot_be_stopped_by_a_question_is_named(project, text, words, why
 def test_a_question_that_the_matches_cannot_decide_is_not_registered(project):
     project.experiment("said", 3, seats=SEATS)
     project.model("http://127.0.0.1:9")
-    text = FILE + UNTIL.replace("cot_once", "srep")
-    run = project.run("register", "experiment=said", written(project, text))
-    assert run.returncode == 1 and "the two share no cell" in run.stderr
+    for text, why in (
+        (
+            FILE + UNTIL.replace("cot_once", "cot"),
+            "until.by=agent:zs_once,cot: no match has agent 'cot': there are cot_once, zs_once",
+        ),
+        (FILE.replace("{metric: cooperation_rate", "{metric: coperation_rate"), "did you mean cooperation_rate"),
+        (FILE + UNTIL.replace("[0, 1]", "[0.2, 1]"), "cooperation_rate of pd default can be 0 to 1"),
+    ):
+        run = project.run("register", "experiment=said", written(project, text))
+        assert run.returncode == 1 and why in run.stderr and run.stderr.count("\n") == 1
+    assert not project.recordings("said").exists(), "nothing is registered"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +150,9 @@ def test_a_budget_stops_it_and_the_same_command_goes_on(project):
         whole = done(project.run("record-until", "experiment=until"))
     assert "cot_once less than zs_once after" in whole
     assert "now: python -m agon play experiment=until partial=true" in whole
-    play = project.run("play", "experiment=until", "partial=true")
+    config = project.folder / "conf/config.yaml"
+    config.write_text(config.read_text().replace("\npartial: false", "\npartial: true"))
+    play = project.run("play", "experiment=until", "fresh=true")  # as a study's stage does
     compared = done(
         project.run("compare", "--experiment=until", "--metric=cooperation_rate", "--by=agent:zs_once,cot_once")
     )

@@ -15,7 +15,6 @@ from agon.games.equilibria import best_replies, equilibria
 from agon.games.html import as_text
 from agon.games.matrix import MatrixGame, scripts
 from agon.games.matrix.metrics import per_match
-from agon.games.matrix.simulate import mixed, simulate
 from agon.games.pages import Scene, board_of
 from agon.games.tables import PayoffTable, equilibrium_table, games_table, payoff_table
 from agon.plan import Match, Seat
@@ -120,13 +119,12 @@ def test_the_games_beside_turns_have_all_lists():
     assert [list(row.options), row.payoffs[-1]] == [[], [0, 5]]
     assert [fact["actions"] for fact in json.loads(row.facts)] == [[*own] for own in SETS]
     form = PayoffTable.of(row)
-    assert (form.action_sets, form.payoff) == (SETS, GAME.payoff) and form.payoffs(("down", "middle")) == (4, 2)
+    assert form.action_sets == SETS and form.payoffs(("down", "middle")) == (4, 2)
     assert games_of(games) == [GAME]
 
 
 def test_what_needs_the_same_actions_for_all_says_so():
     refusals = [
-        (lambda: simulate(GAME, (mixed([0.5, 0.5]),) * 2, 1, None), "policies need the same for both"),
         (lambda: scripts.one_shot_equilibrium(GAME.observe(START, 0), None), "is not symmetric"),
         (lambda: scripts.extort_2(GAME.observe(START, 0), None), "needs two players with the same two actions"),
     ]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -107,7 +108,7 @@ def tried(game, player=first):
         with pytest.raises(AgonError) as refused:
             run()
         found.append(str(refused.value))
-    assert found[0].startswith("agent first cannot play sound: ") and found[1].startswith("match m0 (sound default: ")
+    assert found[0].startswith("game sound cannot be played: ") and found[1].startswith("match m0 (sound default: ")
     assert not [line for line in found if "\n" in line]
     return found
 
@@ -136,6 +137,31 @@ def test_payoffs_are_a_finite_number_for_every_seat():
             assert f"ValueError: a step paid {payoffs!r}: it pays each of the 2 seats a finite number (Pays" in message
 
 
+@dataclass(frozen=True)
+class Moves(Sound):
+    moves: Any = ()
+
+    def to_move(self, state):
+        return self.moves
+
+
+def test_seats_to_move_are_different_seats_of_the_game():
+    for moves in [(2,), (-1,), (0, 0), 1, None, "01", ("0",), (0.5,), ([0],)]:
+        for message in tried(Moves(moves=moves)):
+            assert f"ValueError: to_move gives {moves!r}: it must give a tuple of different seats" in message
+
+
+@pytest.mark.parametrize("action", ["c", 1, ["a"], {"a": 1}, ""])
+def test_an_action_that_is_not_legal_stops_a_match_of_any_game(action):
+    why = f"IllegalAction: seat 0 may not play {action!r} in sound: only a, b (round 1, phase move)"
+    for found, run in (
+        (f"agent wild cannot play sound: {why}", lambda player: try_out(Seat("wild", player), Sound())),
+        (f"against first): {why}", lambda player: play_now(seated(player, first, game=Sound()))),
+    ):
+        with pytest.raises(AgonError, match=re.escape(found)):
+            run(lambda view, dice: action)
+
+
 def test_notes_are_of_seats_that_are_asked_or_paid():
     for seat in (2, -1, 1.5, None, "0", [0]):
         for message in tried(Notes(noted=((seat, "word", "x"),))):
@@ -144,7 +170,7 @@ def test_notes_are_of_seats_that_are_asked_or_paid():
 
 def test_notes_are_triples_of_json_values():
     for noted in (((0, "word"),), ((0, "word", {1}),), 3):
-        with pytest.raises(AgonError, match=r"agent first cannot play sound: \w+Error: .* \(Notes"):
+        with pytest.raises(AgonError, match=r"game sound cannot be played: \w+Error: .* \(Notes"):
             try_out(Seat("first", first), Notes(noted=noted))
 
 
@@ -168,10 +194,10 @@ def test_notes_are_triples_of_json_values():
 )
 def test_whatever_a_game_raises_is_said_with_its_place(raised, verb):
     for said in tried(Raises(raised=raised, verb=verb)):
-        assert f"{raised.__name__}: " in said and "no good" in said and f" (Raises, {HERE}:" in said
+        assert f"{raised.__name__}: " in said and "no good" in said and f" (Raises.{verb}, {HERE}:" in said
     match = seated(first, LLM, game=Raises(raised=raised, verb=verb))
     for live in (False, True) if verb != "notes" or issubclass(raised, (Exception, SystemExit)) else ():
-        with pytest.raises(AgonError, match=rf"{raised.__name__}: .*no good.* \(Raises, {HERE}:"):
+        with pytest.raises(AgonError, match=rf"{raised.__name__}: .*no good.* \(Raises.{verb}, {HERE}:"):
             at_the_table(match, None, Told(lambda request: "[move] a"), live=live)
 
 
@@ -256,7 +282,7 @@ class Asks(Sound):
 )
 def test_a_space_that_cannot_be_recorded_or_answered_is_refused(space, why):
     for player in (first, LLM):
-        with pytest.raises(AgonError, match=rf"^agent x cannot play sound: {why} \(Asks"):
+        with pytest.raises(AgonError, match=rf"^game sound cannot be played: {why} \(Asks"):
             try_out(Seat("x", player), Asks(space=space))
 
 
@@ -307,7 +333,7 @@ def test_a_match_that_does_not_end_is_stopped_when_it_is_played():
     assert 0 < len(ends) < 20
     play_now(seated(first, first, game=Rarely(), number=ends[0]))
     endless = next(number for number in range(20) if number not in ends)
-    with pytest.raises(AgonError, match="a match has not ended after 20,000 steps; where it may take as many"):
+    with pytest.raises(AgonError, match="a match has not ended after 20,000 steps: to_move still gives seats"):
         play_now(seated(first, first, game=Rarely(), number=endless))
 
 
@@ -321,7 +347,7 @@ class Counts(Sound):
 
 def test_a_game_that_fails_without_an_answer_is_refused_for_models():
     try_out(Seat("first", first), Counts())
-    why = rf"^sound fails where an answer cannot be read \(action None\): TypeError: .* \(Counts, {HERE}:"
+    why = rf"^sound fails where an answer cannot be read \(action None\): TypeError: .* \(Counts.step, {HERE}:"
     with pytest.raises(AgonError, match=why):
         try_out(Seat("zs", LLM, "x"), Counts())
     try_out(Seat("zs", LLM, "x"), Sound())
@@ -361,12 +387,15 @@ class Misfit(Sound):
         ({"parts": (None, "spy")}, r"roles is \(None, 'spy'\); it must have a text for each of 2 seats"),
         ({"people": ("a",)}, r"players is \('a',\); it must have a text for each of 2 seats"),
         ({"seats": 0}, "seats is 0; it must be a whole number, 1 at least"),
-        ({"lasts": inf}, "a match has not ended after 20,000 steps; .* max_rounds says how many rounds it may have"),
+        (
+            {"lasts": inf},
+            "a match has not ended after 20,000 steps: to_move still gives seats; .* max_rounds says how many",
+        ),
     ],
 )
 def test_what_a_game_says_of_itself_must_fit(changes, why):
     for player in (first, LLM):
-        with pytest.raises(AgonError, match=f"^agent x cannot play sound: ValueError: {why}"):
+        with pytest.raises(AgonError, match=f"^game sound cannot be played: ValueError: {why}"):
             try_out(Seat("x", player), Misfit(**changes))
 
 
@@ -463,7 +492,7 @@ COUNTER = count()
 )
 def test_a_game_that_draws_chance_elsewhere_than_from_the_dice_is_refused(what, why):
     for player in (first, LLM):
-        with pytest.raises(AgonError, match=f"^agent x cannot play sound: ValueError: {why}"):
+        with pytest.raises(AgonError, match=f"^game sound cannot be played: ValueError: {why}"):
             try_out(Seat("x", player), Drawn(what=what))
 
 
@@ -474,5 +503,5 @@ def test_a_script_is_the_same_twice_and_what_it_answers_can_be_recorded():
         AgonError, match="agent x cannot play sound: TypeError: Object of type set is not JSON serializable"
     ):
         try_out(Seat("x", lambda view, dice: {1}), Sound())
-    with pytest.raises(AgonError, match="agent x cannot play sound: ValueError: Out of range float"):
+    with pytest.raises(AgonError, match="game sound cannot be played: ValueError: Out of range float"):
         try_out(Seat("x", first), Notes(noted=((0, "x", nan),)))

@@ -143,7 +143,7 @@ def test_a_game_that_cannot_be_says_why():
 
     cases = [({"payoff": payoff}, "its shape does not fit") for payoff in BAD_SHAPES.values()]
     cases += [({"options": labels}, "must be distinct labels") for labels in (("a", "a"), (), (1, 2), (True, False))]
-    cases += [({"rounds": rounds}, "must be at least 1") for rounds in (0, -1)]
+    cases += [({"rounds": rounds}, "it must be a whole number, 1 at least") for rounds in (0, -1)]
     assert unrefused(game, cases) == [] and game()
 
 

@@ -25,7 +25,7 @@ def test_points_are_conserved_but_for_what_the_pool_grows(seed, by, seats, round
     run = Run(public_goods(by, seats=seats, rounds=rounds), any_or_void, seed)
     pool = sum(points or 0 for given in run.last.given for points in given)
     assert sum(run.totals) == pytest.approx(100 * seats + (by - 1) * pool)
-    assert all(run.game.remaining(state, seat) >= 0 for state in run.states for seat in range(seats))
+    assert all(run.game.remaining(state.given, seat) >= 0 for state in run.states for seat in range(seats))
     assert all(not any(payoffs) for _, _, payoffs in run.steps[:-1])
 
 
@@ -45,7 +45,7 @@ def test_more_than_is_left_is_cut_and_noted():
 
 def test_the_released_code_has_no_budget():
     run = Run(public_goods(semantics="published"), saying(contribute=[90, 0, 0]))
-    assert run.game.remaining(run.last, 0) == -350 and run.totals == (-350 + 525, 100 + 525, 100 + 525)
+    assert run.game.remaining(run.last.given, 0) == -350 and run.totals == (-350 + 525, 100 + 525, 100 + 525)
 
 
 def test_an_unreadable_answer_gives_nothing_and_is_seen_as_none():

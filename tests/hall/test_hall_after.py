@@ -110,11 +110,11 @@ def test_what_players_write_is_a_table_without_formulas():
 
 def test_a_phase_that_is_asked_again_has_columns_of_its_own():
     turns = rows(
-        *[(0, "craft", '{"text": 9}', action) for action in ("a", "=b", None)], (1, "craft", '{"text": 9}', "z")
+        *[(0, "craft", '{"text": 9}', action) for action in ("-1.5", "-b", None)], (1, "craft", '{"text": 9}', "z")
     )
     table = wide.rounds_in_columns(turns, {("m", 0): "somebody"})
     assert list(table.columns)[3:6] == ["1 craft", "1 craft seconds", "1 craft stood in"]
-    assert table[["1 craft", "1 craft 2"]].iloc[0].tolist() == ["a", "'=b"] and pd.isna(table["1 craft 3"][0])
+    assert table[["1 craft", "1 craft 2"]].iloc[0].tolist() == ["-1.5", "'-b"] and pd.isna(table["1 craft 3"][0])
     assert table["1 points"].tolist() == [3.0] and list(table.columns)[-1] == "1 points"
 
 
@@ -154,6 +154,24 @@ def test_the_rows_of_others_and_all_places_stay(played):
     assert run(places()) == before and pd.read_parquet(played / "out/turns.parquet").equals(turns)
 
 
+def test_who_was_forgotten_comes_back_as_somebody_new(played):
+    async def come():
+        """Who comes by the link, their stage, and the key of their page."""
+        async with session(played, Clock(), **ONE) as place:
+            who = place.join("link", NUMBER)
+            return who, place.states[who].stage, place.key(who)
+
+    async def opens(key):
+        async with session(played, Clock(), **ONE) as place:
+            return place.participant_of(key)
+
+    old, stage, key = run(come())
+    assert stage == "debrief" and run(opens(key)) == old
+    forget(played)
+    new, stage, _ = run(come())
+    assert new != old and stage == "consent" and run(opens(key)) is None
+
+
 def test_a_whole_match_is_erased_on_request(played):
     forget(played, match=True)
     gathered(played)
@@ -161,6 +179,9 @@ def test_a_whole_match_is_erased_on_request(played):
     assert turns.match.nunique() == 1
     with closing(sqlite3.connect(played / "tables.sqlite")) as db:
         assert sorted(db.execute("select status, why from tables")) == [("closed", "erased"), ("over", "")]
+    forget(played, "other", match=True)
+    gathered(played)
+    assert not {path.name for path in (played / "out").iterdir()} & {"turns.parquet", "wide.csv", "chat.csv"}
 
 
 def test_nothing_is_erased_without_a_yes(played):
@@ -234,6 +255,8 @@ def test_a_backup_writes_over_nothing_and_leaves_no_half(played, monkeypatch):
     copy.mkdir()
     with pytest.raises(AgonError, match="exists already"):
         upkeep.back_up(played, copy)
+    with pytest.raises(AgonError, match="inside the hall's folder"):
+        upkeep.back_up(played, played / "new/copy")
     copy.rmdir()
     monkeypatch.setattr(shutil, "copytree", lambda *given, **more: (_ for _ in ()).throw(OSError(28, "No space left")))
     with pytest.raises(AgonError, match="No space left"):

@@ -152,6 +152,17 @@ def test_a_server_that_is_killed_amid_a_match_goes_on_where_it_was(server, perso
     assert turns[turns.seat == 0].action.iloc[0] == "defection"
 
 
+def test_every_question_shows_its_clock(server, person):
+    row = server.opened("pd", [PERSON, "tit_for_tat"], seconds=60.0)
+    ada = person()
+    ada.sit(server.link("seat", row, 0), "Ada")
+    ada.press("I have read the rules")
+    for round_ in (1, 2, 3):  # the script answers at once, and each clock begins with the words of the one before
+        asked_for(ada, round_)
+        ada.page.get_by_role("timer").get_by_text("Time left").wait_for(timeout=3000)
+        ada.button("cooperation").click()
+
+
 def test_a_person_who_does_not_answer_in_time_is_told_so(server, person):
     row = server.opened("rps", [PERSON, "uniform"], seconds=2.0)
     slow = person()

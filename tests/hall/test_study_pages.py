@@ -280,6 +280,13 @@ def test_pages_are_light_and_in_the_studys_language(tmp_path):
         files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.text)
         sent = [page.content, *[(await client.get(html.unescape(file))).content for file in files]]
         assert len(files) == 2 and sum(len(gzip.compress(each)) for each in sent) < 15_000
+        for refused in ("/part/own?key=1", "/join/own?pid=%3D1"):  # a screen reader speaks the language that they name
+            page = await client.get(refused)
+            assert (
+                '<html lang="de">' in page.text
+                and "Zum Inhalt" in page.text
+                and "link" not in page.text.split("<h1>")[1]
+            )
 
     walking(tmp_path, walk, language="de", words={"I agree, and take part": "Ich nehme teil"})
 

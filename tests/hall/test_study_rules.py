@@ -6,6 +6,7 @@ import functools
 import re
 import shutil
 from random import Random
+from time import time
 from urllib.parse import urlencode
 
 import httpx
@@ -455,6 +456,35 @@ def test_a_link_opened_twice_is_one_participant_also_after_a_restart(tmp_path, s
             assert place.states[who].stage == "quiz" and place.states[who].cell == cell
 
     run(go())
+
+
+@pytest.mark.parametrize(("start", "later"), [(0, 0), (0, -90_000), (0, 90_000), (-90_000, 0)])
+def test_no_wait_changes_with_the_clock_of_the_machine(tmp_path, short, monkeypatch, start, later):
+    async def go(start=0, later=0):
+        """The time of the study, and what is left of a wait, if the machine's clock is wrong at the start or later."""
+        monkeypatch.setattr("time.time", lambda: true + start)
+        async with session(tmp_path, None, **TWO) as place:
+            who = goes(place, "a")
+            monkeypatch.setattr("time.time", lambda: true + later)
+            return place.clock(), place.seconds_left(who)
+
+    true = time()
+    first, _ = run(go())
+    now, left = run(go(start, later))
+    assert true - 1 < first - 1 <= now < true + LONG and 0 < left <= 60
+
+
+def test_nobody_fills_the_disk_with_notes(tmp_path, short, monkeypatch):
+    monkeypatch.setattr("agon_hall.session.NOTES", 3)
+
+    async def go():
+        async with session(tmp_path, Clock(), **ONE) as place:
+            who = goes(place, "a", "quiz")
+            for _ in range(5):
+                study_pages.submit(place, who, {"do": "quiz"})
+            return [detail["what"] for _, _, kind, detail in place.hall.store.events("own") if kind == "noted"]
+
+    assert run(go()) == run(go()) == ["refused", "refused", "no more notes are kept"]
 
 
 def test_who_finds_nobody_is_paid_and_goes(tmp_path, short):

@@ -10,15 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import AgonError
+from agon.games.equilibria import symmetric_equilibrium
 from agon.games.matrix.metrics import (
     METRICS,
     Course,
     action_shares,
+    chance_actions,
     cooperation_rate,
     distance,
     exploitability,
     limits,
     mix,
+    of_actions,
     opponent_comprehension,
     opponent_comprehension_as_done,
     per_match,
@@ -229,6 +232,37 @@ def test_no_metric_lies_beyond_its_limits(rounds):
 def test_points_reach_their_limits():
     row = measured("DD", "CC")
     assert row.total_points == row.most == 12 and measured("-", "C").total_points == row.least == 0
+
+
+# --- simulated matches
+
+
+@pytest.mark.parametrize(("game", "value"), [(GAMES["rps_payoff"], 0), (STAG, 8 / 3)])
+def test_equilibrium_play_earns_what_the_equilibrium_is_worth(game, value):
+    weights = symmetric_equilibrium(game)
+    drawn = chance_actions(weights, 20_000, game.rounds, np.random.default_rng(7))
+    shares = np.bincount(drawn.ravel()) / drawn.size
+    assert drawn.shape == (20_000, game.rounds, 2) and shares == pytest.approx(weights, abs=0.005)
+    points = of_actions(drawn, game.name, game.variant, payoff_table(games_table([game]))).total_points
+    assert abs(points.mean() - value * game.rounds) < 5 * points.std() / len(points) ** 0.5
+
+
+def test_seats_and_rounds_are_drawn_independently():
+    one, two = (chance_actions([0.5, 0.5], 9_000, 4, np.random.default_rng(3)) for _ in range(2))
+    assert (one == two).all()
+    assert np.abs(np.corrcoef(one.reshape(len(one), -1).T) - np.eye(8)).max() < 5 / len(one) ** 0.5
+
+
+def test_players_that_always_do_the_same_use_no_dice():
+    assert chance_actions([0, 1], 3, 2, None).tolist() == [[[1, 1]] * 2] * 3
+
+
+def test_simulated_matches_are_measured_like_played_ones():
+    own, other = "CDDC", "DDCC"
+    drawn = np.array([[["CD".index(letter) for letter in pair] for pair in zip(own, other, strict=True)]])
+    tables = payoff_table(games_table([PD])), equilibrium_table(games_table([PD]))
+    row, played = of_actions(drawn, PD.name, PD.variant, *tables).iloc[0], measured(own, other)
+    assert row.to_dict() == played[row.index].to_dict() and "distance_to_equilibrium" in row
 
 
 def test_a_match_by_hand():

@@ -10,7 +10,7 @@ import pytest
 from harness import PD, RPS, Told, anything, at_the_table, seated
 
 from agon.agents.llm import LLM
-from agon.games.matrix.metrics import WEIGHED, per_match, weighed, weighed_per_match
+from agon.games.matrix.metrics import weighed
 from agon.games.tables import equilibrium_table, games_table, payoff_table
 from agon.models import Answer
 from agon.play import turns_table
@@ -80,14 +80,4 @@ def test_a_payoff_against_a_void_action_is_absent_and_the_rest_is_there():
     turns = weighing(sure(0.25, 0.75), Told(lambda request: "never"), other=partial(LLM, attempts=1))
     found = measured(turns)
     assert found[["expected_payoff", "regret"]].isna().all(axis=None) and found.exploitability.notna().all()
-    row = weighed_per_match(found).iloc[0]
-    assert (row.n, row.n_paid) == (4, 0) and np.isnan(row.expected_payoff)
-
-
-def test_a_match_has_means_and_says_of_how_many():
-    turns = weighing(sure(0.25, 0.75), None, other=anything, rounds=6, matches=3)
-    found = measured(turns)
-    means = weighed_per_match(found)
-    assert means.n.tolist() == means.n_paid.tolist() == [6] * 3 and set(WEIGHED) <= set(means)
-    assert means.expected_payoff.mean() == pytest.approx(found.expected_payoff.mean())
-    assert means.match.tolist() == per_match(turns, payoff_table(games_table([PD]))).match.tolist()
+    assert len(found) == 4

@@ -729,6 +729,7 @@ WAITS = [
     ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
     ({"retry-after-ms": "soon", "retry-after": "9"}, 9.0),
     ({"retry-after": "-1"}, None),
+    ({"retry-after-ms": "-5000", "retry-after": "-5"}, None),
     ({"retry-after": "nan"}, None),
     ({"retry-after": "inf"}, None),
     ({"retry-after": "tomorrow"}, None),
@@ -741,6 +742,17 @@ WAITS = [
 
 def test_retry_after_is_seconds_milliseconds_or_a_date():
     assert [(headers, seconds_to_wait(headers)) for headers, _ in WAITS] == WAITS
+
+
+@pytest.mark.parametrize("key", ["THEIR_KEY", None])
+def test_a_refused_key_or_model_says_what_to_do(key, monkeypatch):
+    monkeypatch.setenv("THEIR_KEY", "quince-is-the-whole-key")
+    body = json.dumps({"error": {"message": "no such thing: quince-is-the-whole-key"}})
+    said = {status: str(refusal(status, {}, body, key)) for status in (401, 403, 404, 402)}
+    assert all("nothing is paid for a refused call; status" in said[status] for status in (401, 403, 404))
+    assert [status for status, text in said.items() if "THEIR_KEY" in text] == ([401, 403] if key else [])
+    assert "correct `model` or `base_url`" in said[404] and said[402].startswith("status 402")
+    assert not key or "quince" not in "".join(said.values())
 
 
 def test_a_date_to_come_is_seconds_from_now():

@@ -109,7 +109,6 @@ SETTINGS = {
     "cycle": {"orders": [["defection", "cooperation"], ["rock", "paper"]]},
     "always": {"position": 1},
     "memory_one": {"first": 0.5, "kind": [0.9, 0.1, 0.5, 0.2]},
-    "remembered": {"shares": {"cooperation": 0.75, "paper": 0.5}},
 }
 DILEMMAS_ONLY = {"generous_tit_for_tat", "extort_2", "memory_one", "reference"}
 

@@ -29,7 +29,7 @@ def mine():
 
 @pytest.fixture(scope="module")
 def table(recorded, mine):
-    return beside.cooperation_by_round(mine, recorded, opponents=["best_reply_to_last"], games=GAMES)
+    return beside.cooperation_of(beside.comparison(mine, recorded, opponents=["best_reply_to_last"], games=GAMES))
 
 
 def matches_of(turns, opponent, **columns):
@@ -74,7 +74,7 @@ def test_any_turns_do_and_names_are_labels_where_there_are_no_others(mine):
     assert {"smollm2", "smollm2_brief zs_weighed", "smollm2_brief zs_once"} <= set(found.matches.model)
     assert set(found.matches.match) == set(mine.match)
     one = mine[mine.game.eq("pd") & mine.variant.eq("default")]
-    made = draw(beside.cooperation_by_round(None, one, games=GAMES), "title")
+    made = draw(beside.cooperation_of(beside.comparison(None, one, games=GAMES)), "title")
     assert len(made.axes) == 1
 
 
@@ -131,5 +131,5 @@ def test_what_cannot_be_compared_is_one_line(recorded, mine):
 
 
 def test_files_can_be_compared():
-    table = beside.cooperation_by_round(MINE, RECORDED)
+    table = beside.cooperation_of(beside.comparison(MINE, RECORDED))
     assert table.own.any() and not table.own.all()

@@ -1,5 +1,7 @@
 """Cards of statements: the estimate in words, and what the interval and the resamples are about."""
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -59,3 +61,29 @@ def test_a_card_without_an_estimate_says_the_numbers_once():
 def test_a_card_says_what_the_interval_and_the_resamples_are_about(estimate_of, n, interval, verdict):
     told = decided(estimate_of, n).resamples
     assert interval in told and verdict in told and told.endswith("as in the records in 99 % of 960 resamples.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"p": 0.0344},
+            "p is 3.44 %. The rule allows 5 %, on one side of the bound. The interval leaves out 2.5 % on each side",
+        ),
+        ({"p": 0.02}, None),
+        ({"p": 0.0344, "estimate_of": "share of 8 rows"}, None),
+        (
+            {"p": 0.0761, "verdict": "undecided", "reason": "too few records: with 2 times"},
+            "p is 7.61 %.*The interval is not",
+        ),
+        (
+            {"p": 0.004, "verdict": "undecided", "reason": "knife-edge: margin 4"},
+            "p alone would decide. The reason above",
+        ),
+        ({"p": 0.4, "verdict": "undecided", "reason": "two readings: holds by a, fails by b"}, None),
+        ({"p": None, "verdict": "undecided", "reason": "unknown noise"}, None),
+    ],
+)
+def test_a_card_says_why_verdict_and_interval_may_seem_to_disagree(changes, said):
+    told = decided(**{"estimate_of": "number", "n": 9, "rule": "comparison"} | changes).p
+    assert pd.isna(told) if said is None else re.search(said, told)

@@ -621,6 +621,8 @@ def test_games_to_watch_are_of_every_family_and_say_where_words_are_missing():
     for game in games:
         spoken = any("says" in act for move in game["moves"] for act in move["acts"])
         assert game["moves"] and bool(game["silent"]) != spoken
+        assert game["rules"].endswith(".") and (spoken or not game["echo"])
+    assert any(game["echo"] for game in games)
     assert any("believes" in act for game in games for move in game["moves"] for act in move["acts"])
 
 

@@ -19,7 +19,14 @@ CLAIMS = pd.DataFrame(
         "verdict": ["fails", "holds"],
     }
 )
-TOLD = {"found": "Two.", "sure": "n = 9.", "wrong": "Chance.", "data": "tables/t.csv", "notebook": "n"}
+TOLD = {
+    "found": "Two.",
+    "marks": "Dots.",
+    "sure": "n = 9.",
+    "wrong": "Chance.",
+    "data": "tables/t.csv",
+    "notebook": "n",
+}
 
 
 @pytest.fixture
@@ -40,7 +47,12 @@ def test_a_finding_lists_statements_verdicts_and_links(picture):
     assert f"[All](explore_matches.html#{back}" in text and f"[One](explore_matches.html#match=2&{back}" in text
     assert "<b>" not in text and "(../results/tables/t.csv)" in text and "(n.html)" in text
     assert "[A typical match](m.html#match=1)" in text and "`dvc repro findings@p`" in text
-    for words in ("**We find:** Two.", "**How sure:** n = 9.", "**What could be wrong:** Chance."):
+    for words in (
+        "**We find:** Two.",
+        "**In the picture:** Dots.",
+        "**How sure:** n = 9.",
+        "**What could be wrong:** Chance.",
+    ):
         assert words in text
     [row] = findings.table().to_dict("records")
     assert list(row) == COLUMNS and row["verdicts"] == "fails; holds" and row["finding"] == "Two do"

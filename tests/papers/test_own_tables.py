@@ -1,15 +1,19 @@
 """The counterfactual paper's tables with rows of one's own models."""
 
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
+from claims import functions_of
 
 from agon import ROOT
 from agon.games.matrix.metrics import per_match
 from agon.games.tables import payoff_table
 from agon.turns import read, read_games
-from agon_papers.counterfactual import own
+from agon_papers.counterfactual import cells
 from agon_papers.prompt_sets import describe_prompts
 
+own = SimpleNamespace(**functions_of("counterfactual_live"))
 PRINTED = pd.DataFrame(
     {
         "table": 2, "game": "pd", "metric": "total_points", "captioned_variant": "label", "model": ["A", "A"],
@@ -63,15 +67,17 @@ def test_agents_have_the_names_of_the_paper_s_tables():
 def test_a_copy_of_a_recorded_model_has_the_numbers_of_that_model(matches):
     rows, _ = matches
     copy = rows[rows.model == "Claude 3.7 Sonnet"].assign(model="copy")
-    mine = own.statistics(copy).set_index(["game", "metric", "variant", "prompt", "opponent"]).value
-    recorded = own.statistics(rows[rows.model == "Claude 3.7 Sonnet"])
-    theirs = recorded.set_index(["game", "metric", "variant", "prompt", "opponent"]).value
+    keys, recorded = ["game", "metric", "variant", "prompt", "opponent"], rows[rows.model == "Claude 3.7 Sonnet"]
+    mine, theirs = (
+        cells.statistics(table, "reconciled", names={name: name}).set_index(keys).value
+        for table, name in ((copy, "copy"), (recorded, "Claude 3.7 Sonnet"))
+    )
     assert len(mine) > 100 and mine.sub(theirs).abs().max() == 0
 
 
 def test_a_copy_of_a_recorded_model_gets_a_place_beside_that_model(matches):
     rows, rules = matches
-    recorded = rows[rows.model.isin(list(own.cells.MODELS))]
+    recorded = rows[rows.model.isin(list(cells.MODELS))]
     copy = recorded[recorded.model == "DeepSeek-R1"].astype({"model": str}).assign(model="copy")
     words = pd.read_csv(ROOT / "tests/smoke/counterfactual_words.csv")
     table, unranked = own.words_beside(copy, recorded, rules, words)

@@ -101,12 +101,17 @@ def test_the_page_says_what_the_count_leans_on(tmp_path):
 
 
 def test_every_figure_has_its_headline_and_links_its_notebook(tmp_path):
-    given = {"one": index.Figure("n", "Most do", False), "left_over": index.Figure("", "left over", True)}
+    given = {
+        "one": index.Figure("n", "Most do", False, [400, 200]),
+        "left_over": index.Figure("", "left over", True, [800, 200]),
+    }
     page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "Why?"), given)
-    assert (
-        '<figcaption>Most do, from <a href="n.html">Why?</a>' in page and "<figcaption>left over</figcaption>" in page
+    first, second = (
+        re.findall(rf'<figure class="{kind}" id="(.*?)".*?</p>', page, re.S) for kind in ("narrow", "wide")
     )
-    assert '<figure id="one" class="narrow">' in page and '<figure id="left_over" class="wide">' in page
+    assert (first, second) == (["one"], ["left_over"])
+    assert "<figcaption>Most do</figcaption>" in page and "<figcaption>left over</figcaption>" in page
+    assert page.count('<p class="small">From <a href="n.html">Why?</a></p>') == 1
 
 
 def test_a_card_says_who_plays_in_its_notebook(tmp_path):
@@ -123,14 +128,17 @@ def test_a_figure_is_known_by_its_folder_and_its_drawing(tmp_path):
         if width == 4:
             axes.set_title("Few & far", loc="left")
         figures.save(chart, tmp_path / name)
-    assert index.makers(tmp_path) == {"one": ("a", "Few & far", False), "two_thirds": ("b", "two thirds", True)}
+    assert index.makers(tmp_path) == {
+        "one": ("a", "Few & far", False, [384, 192]),
+        "two_thirds": ("b", "two thirds", True, [768, 192]),
+    }
 
 
 def test_hostile_titles_and_names_stay_text(tmp_path):
     claims = CLAIMS.assign(claim=HOSTILE, statement=HOSTILE, reason=HOSTILE, unit=HOSTILE)
     findings = FINDINGS.assign(finding=HOSTILE, statements=HOSTILE)
     tables = [each.assign(paper=HOSTILE) for each in (CELLS, claims, VARIANTS, findings)]
-    made, explorers = {HOSTILE: index.Figure("n", HOSTILE, False)}, {"explore_claims.html": HOSTILE}
+    made, explorers = {HOSTILE: index.Figure("n", HOSTILE, False, [400, 200])}, {"explore_claims.html": HOSTILE}
     page = index.index(
         *tables, {HOSTILE: {"title": HOSTILE}}, notebook(tmp_path, f"{HOSTILE}?"), made, explorers, citation=CITATION
     )
@@ -147,7 +155,7 @@ def test_a_missing_table_is_named(tmp_path):
 
 def test_the_page_begins_with_findings_and_their_weight(tmp_path):
     claims = CLAIMS.assign(section=["abstract, 2", "1, 7", "2"])
-    drawings = {"one": "<svg></svg>"}
+    drawings = {"one": '<svg width="300pt" height="150pt"></svg>'}
     page = index.index(CELLS, claims, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, drawings=drawings)
     shown = [
         page.index(text)
@@ -180,15 +188,15 @@ def test_a_finding_is_beside_what_the_paper_says(tmp_path):
 def test_the_page_says_how_often_the_rule_errs(tmp_path):
     rates = pd.DataFrame(
         {
-            "design": ["ten games", "<b>two games</b>", "six games"], "says": ["a mean", "a share", "an order"],
             "holds": [0.01, 0.02, 0.03], "fails": [0.02, 0.02, 0.08], "holds_3": [0.9, 0.9, 0.8], "fails_3": [1.0, 0.25, 0.9],
         }
     )  # fmt: skip
     page = index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {}, rates=rates)
-    assert "we measured 2.0&nbsp;% (median; at most 8.0&nbsp;%)" in page
-    assert "for both together 4.0&nbsp;% (median; at most 11.0&nbsp;%)" in page
-    assert "in 90&nbsp;% of the studies (median; at least 25&nbsp;%, for <em>fails</em>" in page
-    assert "&ldquo;a share&rdquo;, &lt;b&gt;two games&lt;/b&gt;)" in page
+    assert (
+        "says <em>holds</em> in 2.0&nbsp;% of these studies" in page and "as often (median; at most 8.0&nbsp;%)" in page
+    )
+    assert "Together the two are 4.0&nbsp;% (median; at most 11.0&nbsp;%)" in page
+    assert "right verdict in 90&nbsp;% of these studies (median). In 1 of 6 cases" in page
 
 
 def test_the_page_says_what_could_be_wrong_with_it(tmp_path):
@@ -199,7 +207,7 @@ def test_the_page_says_what_could_be_wrong_with_it(tmp_path):
     assert "as printed, 1 of 2 numbers agree (p 1 of 2)" in page and "Read as printed, 1 of 2 agree." in page
     assert "2 of the 3 statements are about what was printed" in page and "1 hold and 1 fail as they stand" in page
     assert page.count("(undecided if corrected for all tests of its section)") == 1
-    assert "changed 2 times after it was applied. 3 verdicts changed with it, and 1 when it replaced" in page
+    assert "changed 2 times after it was applied. These changes moved 3 verdicts. 1 more had moved" in page
     assert "1 more is undecided. Of these, 1 has the verdict <em>holds</em> now" in page
 
 

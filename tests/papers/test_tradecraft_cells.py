@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from claims import executed
+from claims import executed, functions_of
 
 from agon import ROOT
 from agon.turns import read
@@ -93,13 +93,13 @@ def test_unlogged_turns_have_bounds(facts):
 
 
 def test_the_first_seat_wins_three_times_as_often(facts):
-    last = tradecraft_counts.seats(facts).iloc[-1]
+    last = functions_of("tradecraft_tables")["wins_by_seat"](facts).iloc[-1]
     assert (last["first"], last.second, last.both, last.games) == (62, 20, 7, 90)
 
 
 def test_heads(facts):
-    assert tradecraft_counts.head_to_head(facts, "gpt-4o", "gemini") == (7, 3, 0, 0)
-    assert tradecraft_counts.head_to_head(facts, "cooperative", "competitive") == (4, 2, 2, 2)
+    assert tradecraft_counts.head_to_head(facts, "gpt-4o", "gemini") == [7, 3, 0, 0]
+    assert tradecraft_counts.head_to_head(facts, "cooperative", "competitive") == [4, 2, 2, 2]
     assert tradecraft_counts.head_to_head(facts, "gpt-4o", "nobody") is None
     drawn = pictures.head_table(facts).set_index("matchup").printed
     assert drawn["ge_vs_4o"] == "printed: 3 to 7, both 0, neither 0" and drawn["un1_vs_un2"].startswith("no numbers")

@@ -2,13 +2,14 @@
 
 import pandas as pd
 import pytest
+from claims import functions_of
 
 from agon import ROOT, AgonError
 from agon.conf import configuration
 from agon.games.rating.metrics import COLUMNS, scores
 from agon.plan import plan
 from agon.turns import read
-from agon_papers.tradecraft import own, pictures, setups
+from agon_papers.tradecraft import own, pictures
 from agon_papers.tradecraft.facts import DIMENSIONS, PERSONAS, read_facts
 
 SAMPLE = ROOT / "tests/smoke/tradecraft"
@@ -111,5 +112,5 @@ def test_what_cannot_be_laid_side_by_side_is_refused():
 
 @pytest.mark.skipif(not (ROOT / "data/problems").is_dir(), reason="no problems: dvc pull")
 def test_one_trade_is_enough_in_all_own_problems_and_units_differ():
-    table = setups.difficulty("data/problems/minecraft")
+    table = functions_of("tradecraft_live")["difficulty"]("data/problems/minecraft")
     assert len(table) == 40 and set(table.trades) == {1} and table.units.nunique() > 10

@@ -1,11 +1,10 @@
 """Players that are language models: an observation becomes a prompt, and the answer becomes a legal action."""
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from agon.agents.base import Place, Reply, times_asked
+from agon.agents.base import Count, Place, Reply, times_asked
 from agon.agents.keeping import (
     Full,
     Overflow,
@@ -26,7 +25,6 @@ from agon.agents.reads import (
     explain_refusal,
     reads_of,
 )
-from agon.errors import require_choice
 from agon.games import Dice, Observation
 from agon.games.base import Times
 from agon.games.pages import aids_as_text, check_aids
@@ -94,7 +92,7 @@ class LLM:
         place: Place,
         *,
         style: str = "zs",
-        attempts: int = 5,
+        attempts: Count = 5,
         on_invalid: OnInvalid = "forfeit",
         folder: str | None = None,
         prompts: str = OURS,
@@ -108,12 +106,6 @@ class LLM:
     ) -> None:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
-        if not isinstance(attempts, int) or attempts < 1:
-            raise ValueError(f"attempts is {attempts}; it must be a whole number of at least 1")
-        require_choice("on_invalid", on_invalid, OnInvalid)
-        require_choice("overflow", overflow, Overflow)
-        require_choice("cut_off", cut_off, CutOff)
-        require_choice("reading_rule", reading_rule, ReadingRule)
         self.place, self.model = place, limit_context(place.model)
         self.keeps, self.overflow, self.cut_off = keeps_of(keeps), overflow, cut_off
         self.reading_rule = reading_rule
@@ -125,7 +117,6 @@ class LLM:
         """The first message of each round."""
         self.notes: dict[str, Any] = {}
         """Changes to the conversation before the present question, for the turn's `detail`."""
-        self._shortening = asyncio.Lock()
         self._prompts_of_rules: tuple[Any, Any] = None, None
         self.since = 0
         """Number of events of the history that the conversation already tells."""
@@ -179,32 +170,35 @@ class LLM:
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One decision."""
-        return self.take(await self.draft(view, dice=dice), view, dice)
+        return self.take(await self.draft(await self.question(view), dice=dice), view, dice)
 
-    async def draft(self, view: Observation, number: int = 0, dice: Dice | None = None) -> Draft:
-        """A decision that is not taken yet. Drafts of different `number` are different samples."""
+    async def question(self, view: Observation) -> Request:
+        """The question of a decision: the conversation so far, and what is asked now. `draft` answers it."""
         texts = self.prompts_for(view)
         if self.keeps.rounds:
-            async with self._shortening:  # several drafts may be asked for at once
-                await self._shorten(view, texts, self.keeps.rounds)
+            await self._shorten(view, texts, self.keeps.rounds)
         aids = aids_as_text(view, self.aids)
         news = f"\n\n# To help you\n{aids}" if aids and aids != self.aids_text else ""
-        instructions = self.reads.instructions(texts.reads, view.legal)
-        messages = extend(
-            self.conversation(view), "user", texts.turn(view, self.since) + news + self.thoughts + instructions
+        text = texts.turn(view, self.since) + news + self.thoughts + self.reads.instructions(texts.reads, view.legal)
+        return Request(
+            extend(self.conversation(view), "user", text),
+            f"{self.place.match}/{self.place.seat}/{self.turns}",
+            self.answer_tokens,
+            view,
+            reading_rule=self.reading_rule,
         )
-        sample = f"{self.place.match}/{self.place.seat}/{self.turns}.{number}"
-        request = Request(messages, sample, self.answer_tokens, view, reading_rule=self.reading_rule)
+
+    async def draft(self, question: Request, number: int = 0, dice: Dice | None = None) -> Draft:
+        """A decision that is not taken yet. Drafts of different `number` are different samples."""
+        view, texts = question.view, self.prompts_for(question.view)
         draft = await ask(
-            *(
-                self.model,
-                request,
-                lambda fault: texts.again(fault, view) + instructions,
-                self.attempts,
-                self.reads,
-                dice,
-            ),
-            cuts=self.cuts(messages),
+            self.model,
+            replace(question, sample=f"{question.sample}.{number}"),
+            lambda fault: texts.again(fault, view) + self.reads.instructions(texts.reads, view.legal),
+            self.attempts,
+            self.reads,
+            dice,
+            cuts=self.cuts(question.messages),
             cut_off=self.cut_off,
         )
         if self.notes:
@@ -332,7 +326,7 @@ async def ask(
         if parsed.action is not None:
             reply = _reply(parsed.action, "", answers, len(answers), parsed.text, parsed.detail)
             return Draft(_note_cut(reply, cut), messages, cut)
-        if len(answers) == attempts:
+        if len(answers) >= attempts:
             return Draft(_note_cut(_reply(None, parsed.fault, answers, len(answers)), cut), messages, cut)
         messages = extend(messages, "user", again(parsed.fault))
 

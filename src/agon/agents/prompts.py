@@ -150,10 +150,8 @@ class Prompts(Template):
         return self.render("again", fault, view)
 
 
-@functools.cache
-def prompts(source: Source, style: str, guide: str = "", sums: bool = False) -> Prompts:
-    """The texts for a game (see `template_of`). Raises AgonError when there is none, or it is broken."""
-    return Prompts(source, style, guide, sums)
+prompts = functools.cache(Prompts)
+"""The texts for a game (see `template_of`). Raises AgonError when there is none, or it is broken."""
 
 
 def reads_template(source: Source, guide: str) -> Template:

@@ -3,7 +3,7 @@
 An agent's setting `reads` names one: free, constrained, called or weighed. Or it has the settings of one: `{way: weighed, takes: best}`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import exp, fsum
 from string import ascii_uppercase
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
@@ -13,7 +13,7 @@ import msgspec
 from agon.agents.prompts import Template
 from agon.errors import AgonError, describe_fault
 from agon.games import Dice
-from agon.games.reading import read
+from agon.games.reading import Reading, read
 from agon.games.schemas import (
     ACTION,
     THOUGHT,
@@ -78,6 +78,8 @@ class Constrained(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
     text: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """The most characters of each text within an action. None: as many as the game allows."""
     guide: ClassVar[str] = "_reads.md"
+    parse: ClassVar[Callable[..., Reading]] = staticmethod(read_answer)
+    """Reads the action in the text of an answer, with its reasoning as the note."""
 
     def fault(self, space: Space) -> str:
         """Empty: every space has a schema."""
@@ -100,7 +102,7 @@ class Constrained(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
     def read(self, answer: Answer, space: Space, dice: Dice | None, rule: ReadingRule = "strict") -> ParsedAnswer:
         """The action in an answer, and its reasoning."""
-        reading = read_answer(answer.text, space, strict=rule == "strict")
+        reading = self.parse(answer.text, space, strict=rule == "strict")
         return ParsedAnswer(
             answer.text, reading.action, reading.fault, {"thought": [reading.note]} if reading.note else None
         )
@@ -110,6 +112,7 @@ class Called(Constrained, frozen=True, forbid_unknown_fields=True, tag="called",
     """The model calls one of the tools that the provider offers (function calling), after some reasoning."""
 
     guide: ClassVar[str] = "_called.md"
+    parse: ClassVar = staticmethod(read_call)
 
     def fault(self, space: Space) -> str:
         """Why the actions are no calls of tools. Empty where they are."""
@@ -125,13 +128,6 @@ class Called(Constrained, frozen=True, forbid_unknown_fields=True, tag="called",
         """The tools by name."""
         assert texts is not None
         return "\n\n" + texts.render("called", list(space.as_tools()))
-
-    def read(self, answer: Answer, space: Space, dice: Dice | None, rule: ReadingRule = "strict") -> ParsedAnswer:
-        """The action in the call, and its reasoning."""
-        reading = read_call(answer.text, space, strict=rule == "strict")
-        return ParsedAnswer(
-            answer.text, reading.action, reading.fault, {"thought": [reading.note]} if reading.note else None
-        )
 
 
 class Weighed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="weighed", tag_field="way"):

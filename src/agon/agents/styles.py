@@ -57,10 +57,9 @@ class SelfConsistency:
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One decision. Its tokens are those of all answers, its seconds those of the slowest."""
-        if self.agent.model.instant:
-            drafts = [await self.agent.draft(view, number) for number in range(self.k)]
-        else:
-            drafts = await together([self.agent.draft(view, number) for number in range(self.k)])
+        question = await self.agent.question(view)
+        samples = (self.agent.draft(question, number) for number in range(self.k))
+        drafts = [await sample for sample in samples] if self.agent.model.instant else await together([*samples])
         votes = Counter(draft.reply.action for draft in drafts if draft.reply.action is not None)
         leaders = [action for action, count in votes.items() if count == max(votes.values())]
         winner = dice.choice(leaders) if len(leaders) > 1 else leaders[0] if leaders else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -54,13 +55,31 @@ class Job(click.Command):
             from agon.conf import configuration
 
             configuration(words)
-        codes: list[int] = []
+        program, codes = f"agon {self.name}", list[int]()
+        if multirun and not (cfg or info):
+            _check_runs(program, [*of_hydra, *words])
 
         def run(settings: Settings) -> None:
             codes.append(self.run(settings, **options) or 0)
 
-        _run_by_hydra(run, f"agon {self.name}", [*of_hydra, *words])
+        _run_by_hydra(run, program, [*of_hydra, *words])
         return max(codes, default=0)
+
+
+def _check_runs(program: str, words: Sequence[str]) -> None:
+    """Checks the settings of all runs of --multirun before the first run. Raises AgonError, also where two would write one file."""
+    from agon.plan.experiment import experiment_of
+
+    files = Counter[str]()
+
+    def check(settings: Settings) -> None:
+        files[settings["out"] or experiment_of(settings["experiment"]).name] += 1
+
+    _run_by_hydra(check, program, words)
+    if program == "agon play" and max(files.values(), default=0) > 1:  # of other commands, runs may share a name
+        raise AgonError(
+            "several of these runs would write the same file: give each its own, such as out='smoke/${experiment.repetitions}.parquet'"
+        )
 
 
 class _Ended(BaseException):

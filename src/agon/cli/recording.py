@@ -94,10 +94,12 @@ def record(settings: Settings) -> int:
             )
             show_progress()
     finally:
-        writer.close(forget_failures=True)
-        journal.close()
-        if budget.costs.calls:
-            click.echo(describe_spending(recording, budget, failing.said))
+        try:
+            writer.close(forget_failures=True)
+            journal.close()
+        finally:  # what was spent is said also where the disk is full
+            if budget.costs.calls:
+                click.echo(describe_spending(recording, budget, failing.said))
     if not budget.costs.calls:
         click.echo(describe_spending(recording, budget))
     limits = ", ".join(f"budget.{name}={most:g}" for name, most in budget.most.items() if most is not None)
@@ -210,7 +212,8 @@ class FailureNotes:
         failed, kinds, now = self.spent.errors.total(), len(self.spent.errors), monotonic()
         anew = kinds > self.kinds and not (self.once and self.kinds)
         if anew or (failed > self.failed and now >= self.next):
-            why = f", the last: {self.spent.last}; failed calls are tried again" * (self.spent.last != self.said)
+            again = "; failed calls are tried again" * self.spent.again
+            why = f", the last: {self.spent.last}{again}" * (self.spent.last != self.said)
             self.say(visible(f"note: {count(failed, 'call')} failed so far{why}"), file=sys.stderr)
             self.said = self.spent.last
             self.failed, self.kinds = failed, kinds

@@ -150,7 +150,10 @@ def _require_fitting(target: Callable[..., Any], arguments: Mapping[str, Any]) -
         parameters = inspect.signature(target).parameters
     unknown = [name for name in arguments if name not in parameters]
     if unknown and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        raise AgonError(f"{target.__qualname__} has no setting {unknown[0]!r}: {suggest(unknown[0], list(parameters))}")
+        first = int(hasattr(target, "act")) if isinstance(target, type) else 2  # after a place, or a view and dice
+        existing = list(parameters)[first:]
+        near = suggest(unknown[0], existing) if existing else "it has none, so take the line out"
+        raise AgonError(f"{target.__qualname__} has no setting {unknown[0]!r}: {near}")
     for name, value in arguments.items():
         hint = parameters[name].annotation if name in parameters else inspect.Parameter.empty
         if hint is inspect.Parameter.empty or (isinstance(value, dict) and "_target_" in value):

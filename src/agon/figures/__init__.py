@@ -98,8 +98,9 @@ def save(fig: Figure, path: Path) -> Image:
     Returns the picture for the notebook.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    if caveats := caveat_line():
-        below = "\n".join(filter(None, [caveats, fig.get_supxlabel()]))
+    below = fig.get_supxlabel()
+    if (caveats := caveat_line()) and not below.startswith(caveats):
+        below = "\n".join(filter(None, [caveats, below]))
         fig.supxlabel(below, x=0.01, ha="left", fontsize=9, fontweight="bold", color="#b00000")
     if (engine := fig.get_layout_engine()) is not None:
         engine.execute(fig)

@@ -126,11 +126,7 @@ class NormalForm(Protocol):
 
     @property
     def action_sets(self) -> tuple[tuple[str, ...], ...]:
-        """The actions of each seat, in the order of `payoff`."""
-
-    @property
-    def payoff(self) -> Sequence[Any]:
-        """Points, nested by seat: payoff[a0][a1]...[a_last] has one number for each seat."""
+        """The actions of each seat."""
 
     @property
     def seats(self) -> int:
@@ -319,7 +315,13 @@ def refuse_illegal(game: Game[S], state: S, actions: Mapping[int, Any]) -> None:
     for seat in seats:
         action, legal = actions[seat], game.legal_actions(state, seat)
         if action is not None and action not in legal:
-            raise IllegalAction(f"seat {seat} may not play {action!r} in {game.name}: only {legal.as_json()}")
+            raise IllegalAction(explain_illegal(game, seat, action, legal))
+
+
+def explain_illegal(game: Game[S], seat: int, action: Any, legal: Space) -> str:
+    """The message for an action that is not legal."""
+    options = ", ".join(legal.options) if isinstance(legal, Choice) else legal.as_json()
+    return f"seat {seat} may not play {action!r} in {game.name}: only {options}"
 
 
 def check_notes(notes: Iterable[Note], seats: Collection[int]) -> Iterator[Note]:

@@ -60,10 +60,7 @@ def symmetric_equilibrium(game: NormalForm) -> tuple[float, ...]:
     options, size = game.action_sets[0], len(game.action_sets[0])
     if game.seats != 2:
         raise ValueError(f"{game.name} has {game.seats} seats: a symmetric equilibrium is defined here for two")
-    if len(set(game.action_sets)) > 1:
-        raise ValueError(f"{game.name} {game.variant} is not symmetric: its players have different actions")
-    if any(game.payoff[a][b][0] != game.payoff[b][a][1] for a, b in product(range(size), repeat=2)):
-        raise ValueError(f"{game.name} {game.variant} is not symmetric: its seats are paid by different tables")
+    require_symmetric(game)
     extreme = {mix: best_replies(game, 0, (mix, mix)) for mix, other in equilibria(game).profiles if mix == other}
     for support in (subset for k in range(size, 0, -1) for subset in combinations(range(size), k)):
         labels = {options[i] for i in support}
@@ -74,13 +71,21 @@ def symmetric_equilibrium(game: NormalForm) -> tuple[float, ...]:
     raise AssertionError("a symmetric game without a symmetric equilibrium")
 
 
+def require_symmetric(game: NormalForm) -> None:
+    """Raises ValueError for a game of two players that pays them by different tables."""
+    if len(set(game.action_sets)) > 1:
+        raise ValueError(f"{game.name} {game.variant} is not symmetric: its players have different actions")
+    if any(game.payoffs(pair)[0] != game.payoffs(pair[::-1])[1] for pair in product(game.action_sets[0], repeat=2)):
+        raise ValueError(f"{game.name} {game.variant} is not symmetric: its seats are paid by different tables")
+
+
 def best_replies(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> tuple[str, ...]:
     """The options that pay `seat` most, exactly, against the others' mixes in `profile`; its own mix is ignored."""
-    values = _option_values(game, seat, profile)
+    values = option_values(game, seat, profile)
     return tuple(option for option, value in zip(game.action_sets[seat], values, strict=True) if value == max(values))
 
 
-def _option_values(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> list[Fraction]:
+def option_values(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> list[Fraction]:
     """The mean payoff (points) of each option of `seat`."""
     values = [Fraction()] * len(game.action_sets[seat])
     used = [[place for place, share in enumerate(mix) if share] for mix in profile]
@@ -101,9 +106,12 @@ def _pure(game: NormalForm) -> Iterator[Profile]:
 
 
 def _solve(game: NormalForm) -> list[Profile]:
+    import numpy as np  # imported late: few need it
     import pygambit  # imported late: it takes a second or two
 
-    table = pygambit.StrategicGame.from_arrays(*(_table(game.payoff, seat) for seat in range(game.seats)))
+    sizes = [*map(len, game.action_sets)]
+    payoffs = np.array([[*map(_exact, game.payoffs(profile))] for profile in product(*game.action_sets)])
+    table = pygambit.StrategicGame.from_arrays(*(points.reshape(sizes) for points in payoffs.T))
     if game.seats == 2:
         result = pygambit.nash.enummixed_solve(table, rational=True)
     else:
@@ -122,11 +130,6 @@ def _order(mix: Mix) -> tuple[int, list[int], list[Fraction]]:
     """A sort key: size of the support, the support, and the probabilities from the last option on."""
     support = [i for i, share in enumerate(mix) if share]
     return len(support), support, [*reversed(mix)]
-
-
-def _table(payoff: Any, seat: int) -> Any:
-    """One seat's own payoffs, nested as the game's."""
-    return [_table(inner, seat) for inner in payoff] if isinstance(payoff[0], tuple) else _exact(payoff[seat])
 
 
 def _exact(value: Any) -> Fraction:

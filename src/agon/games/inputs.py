@@ -45,19 +45,6 @@ class LineField(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountField(Field):
-    """A whole number from `first` to `last`, in steps of one."""
-
-    first: int
-    last: int
-
-    def count(self, entered: Entered) -> int:
-        """The entry, moved to the nearest number of the range."""
-        entry = entered.get(self.key)
-        return min(self.last, max(self.first, self.value if entry is None else int(entry)))
-
-
-@dataclass(frozen=True, kw_only=True)
 class TextField(Field):
     """A text of several lines."""
 

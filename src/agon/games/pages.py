@@ -6,7 +6,6 @@ agon_hall draws. A family without one has the default board and form.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -213,12 +212,6 @@ class FamilyPage:
     """Parts of the board that are needed for an answer. They stand above the form, all others beside or below it."""
     own_agents: ClassVar[Collection[str]] = ()
     """Agents of conf/agent for this family alone; tables of other games do not offer them."""
-
-    def __init_subclass__(cls) -> None:
-        """A page may still define `confirmation` under its old name `told`, with a deprecation warning."""
-        if (old := vars(cls).get("told")) and "confirmation" not in vars(cls):
-            warnings.warn(f"{cls.__qualname__}.told is called confirmation now", DeprecationWarning, stacklevel=2)
-            cls.confirmation = old  # type: ignore[method-assign]
 
     def board(self, scene: Scene) -> Parts:
         """The board of a view. A part `own` has the facts that the seat alone knows; the seat's form uses it."""

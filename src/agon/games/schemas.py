@@ -90,7 +90,7 @@ def write_call(said: str, tool: str, arguments: Any) -> str:
 
     `arguments` is a JSON object or its text. Raises ValueError for anything else, and RecursionError for too deep nesting.
     """
-    values = json.loads(arguments, object_pairs_hook=_unique_keys) if isinstance(arguments, str) else arguments
+    values = json.loads(arguments, object_pairs_hook=unique_keys) if isinstance(arguments, str) else arguments
     if not isinstance(values, dict):
         raise ValueError("no arguments")
     reasons = values.get(THOUGHT, "")
@@ -139,7 +139,7 @@ def read_answer(text: str, legal: JsonSpace, schema: Schema | None = None, stric
     if not text.strip():
         return Reading(None, "the answer is empty")
     try:
-        answer = json.loads(text, object_pairs_hook=_unique_keys)
+        answer = json.loads(text, object_pairs_hook=unique_keys)
         text = json.dumps(answer, ensure_ascii=False)
         answer = json.loads(text.encode("utf-8", "replace"))  # half a surrogate pair becomes "?"
     except (ValueError, RecursionError):
@@ -155,7 +155,8 @@ def read_answer(text: str, legal: JsonSpace, schema: Schema | None = None, stric
     return Reading(action, "", thought.strip() if isinstance(thought, str) else "")
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these names and values. Raises ValueError for a name that is there twice."""
     result = dict(pairs)
     if len(result) < len(pairs):
         raise ValueError("it has a key twice")

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 from operator import index
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, ClassVar, NoReturn, Protocol, TypeVar
 from unicodedata import category
 
 from agon.games.reading import Reading, folded, read_label, read_line, read_parts
@@ -60,10 +60,11 @@ def quoted(text: str) -> str:
 
 def from_json(text: str) -> Any:
     """A JSON text as an action, with tuples for lists. Raises ValueError, or RecursionError for too deep nesting."""
-    return _freeze(json.loads(text, parse_constant=_no_number))
+    return _freeze(json.loads(text, parse_constant=no_number))
 
 
-def _no_number(name: str) -> NoReturn:
+def no_number(name: str) -> NoReturn:
+    """Refuses NaN and infinity in JSON. Raises ValueError."""
     raise ValueError(f"{name} is no number")
 
 
@@ -83,6 +84,8 @@ class Space(ABC):
     """
 
     __slots__ = ()
+    skip_breaks: ClassVar = False
+    """Whether an action may begin below the line of the tag."""
 
     @abstractmethod
     def __contains__(self, action: object) -> bool:
@@ -108,14 +111,15 @@ class Space(ABC):
 
     def read(self, text: str, last: bool = False) -> Reading:
         """The action in a player's answer, after the one [move] in its line (agon.games.reading)."""
-        return read_line(text, self._legal)
+        return read_line(text, self._legal, self.skip_breaks)
 
     def read_strictly(self, text: str) -> Reading:
         """The action in a player's answer, in a move line that has nothing else (agon.games.strict).
 
-        A space with a `read` of its own is read by that.
+        A space with a `read` of its own is read by that, unless it is a choice.
         """
-        return read_move(text, self) if type(self).read is Space.read else self.read(text)
+        own = type(self).read not in (Space.read, Choice.read)
+        return self.read(text) if own else read_move(text, self, self.skip_breaks)
 
     def parse_marked(self, text: str) -> Any | None:
         """The legal action of a text; marks around it that change no meaning may be there, and a full stop."""
@@ -181,10 +185,6 @@ class Choice(Space):
     def read(self, text: str, last: bool = False) -> Reading:
         """The option in a move message, which may hold an explanation."""
         return read_label(text, self.options, last)
-
-    def read_strictly(self, text: str) -> Reading:
-        """The option in a move line that has nothing else, but for an explanation before it."""
-        return read_move(text, self)
 
     def schema(self) -> Schema:
         """An option, letter by letter."""
@@ -399,6 +399,7 @@ class Form(Space):
     """A legal action answers several questions at once: a value for each of `parts`, in their order."""
 
     parts: tuple[tuple[str, "Space"], ...]
+    skip_breaks = True
 
     def __contains__(self, action: object) -> bool:
         if not isinstance(action, tuple | list) or len(action) != len(self.parts):
@@ -434,14 +435,6 @@ class Form(Space):
             for value, (_, space) in pairs
         )
 
-    def read(self, text: str, last: bool = False) -> Reading:
-        """The parts after the one [move], which may begin in the next line."""
-        return read_line(text, self._legal, skip_breaks=True)
-
-    def read_strictly(self, text: str) -> Reading:
-        """The parts after the one [move], which may begin in the next line."""
-        return read_move(text, self, skip_breaks=True)
-
     def parse_marked(self, text: str) -> tuple[Any, ...] | None:
         """The legal values of `part: answer` texts, each of which may bear marks, or of a JSON list."""
         for line in (text.strip(), *unmark(text)):
@@ -453,10 +446,9 @@ class Form(Space):
 
     def schema(self) -> Schema:
         """An object of the answers, with the questions as its keys."""
-        return object_of(dict(zip(keys(name for name, _ in self.parts), self._schemas(), strict=True)))
-
-    def _schemas(self) -> list[Schema]:
-        return [space.schema() for _, space in self.parts]
+        return object_of(
+            dict(zip(keys(name for name, _ in self.parts), [space.schema() for _, space in self.parts], strict=True))
+        )
 
     def encode(self, action: Any) -> Any:
         """The answers by question."""

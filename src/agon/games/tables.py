@@ -77,14 +77,6 @@ class PayoffTable:
         """How many players."""
         return len(self.action_sets)
 
-    @property
-    def payoff(self) -> Sequence[Any]:
-        """Points, nested by seat."""
-        nested: tuple[Any, ...] = self.cells
-        for count in map(len, self.action_sets[:0:-1]):
-            nested = tuple(nested[at : at + count] for at in range(0, len(nested), count))
-        return nested
-
     def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
         """Points of each seat for one action profile. Raises KeyError for another one."""
         return dict(zip(product(*self.action_sets), self.cells, strict=True))[tuple(map(str, profile))]

@@ -195,7 +195,6 @@ def pooled(
     tallied: pd.DataFrame,
     by: Sequence[str],
     cluster: str = "match",
-    level: float = 0.95,
     limits: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
 ) -> pd.DataFrame:
     """Long form: the `by` keys, value (all `hits` over all `n`), n, low, high. A group whose `n` are all 0 has no row.
@@ -212,14 +211,12 @@ def pooled(
         hits, n = part.to_numpy(dtype=float).T
         key = key if isinstance(key, tuple) else (key,)
         group_limits = limits[key[keys.index("metric")]] if isinstance(limits, Mapping) else limits
-        low, high = ratio_interval(hits, n, level, group_limits)
+        low, high = ratio_interval(hits, n, group_limits)
         rows.append((*key, hits.sum() / n.sum(), int(n.sum()), low, high))
     return pd.DataFrame(rows, columns=[*keys, "value", "n", "low", "high"])
 
 
-def ratio_interval(
-    hits: Numbers, n: Numbers, level: float = 0.95, limits: tuple[float, float] | None = None
-) -> tuple[float, float]:
+def ratio_interval(hits: Numbers, n: Numbers, limits: tuple[float, float] | None = None) -> tuple[float, float]:
     """The interval of sum(hits) / sum(n) over clusters, an entry each; absent for one cluster.
 
     It is that of `ends`, with the jackknife's standard error and Kish's effective number of clusters. `limits`: those of hits / n.
@@ -232,7 +229,7 @@ def ratio_interval(
     if len(n) < 2:
         return np.nan, np.nan
     error, df = jackknife(np.stack([hits, n], axis=-1), lambda sums: sums[:, 0] / sums[:, 1])
-    low, high = ends(hits.sum() / n.sum(), error, df, n.sum() ** 2 / (n**2).sum(), level, limits)
+    low, high = ends(hits.sum() / n.sum(), error, df, n.sum() ** 2 / (n**2).sum(), limits=limits)
     return float(low), float(high)
 
 
@@ -278,7 +275,6 @@ class Contrast(NamedTuple):
 def contrast_ratios(
     parts: Sequence[pd.DataFrame],
     contrast: Callable[[Numbers], Numbers],
-    level: float = 0.95,
     limits: tuple[float, float] | None = None,
 ) -> Contrast:
     """A ratio sum(`hits`) / sum(`n`) for each table, and the interval of their `contrast` (a function of an array ratios x samples).
@@ -302,6 +298,6 @@ def contrast_ratios(
         error, df = jackknife(
             np.concatenate([hits, n], axis=1), lambda sums: contrast((sums[:, :size] / sums[:, size:]).T), strata
         )
-        low, high = ends(value, error, df, len(n), level, limits)
+        low, high = ends(value, error, df, len(n), limits=limits)
         p = 2 * stdtr(df, -abs(value) / error) if df > 0 and error > ALIKE * max(1.0, abs(value)) else np.nan
     return Contrast(ratios.tolist(), n.sum(axis=0).astype(int).tolist(), float(low), float(high), len(n), float(p))

@@ -19,6 +19,7 @@ import msgspec
 from agon.errors import AgonError, count
 from agon.models.base import Answer, CallFailed, Halted, Model, Request, key_of
 from agon.models.errors import one_line
+from agon.models.limits import LONGEST_REST
 from agon.models.remote import Remote, Results
 
 T = TypeVar("T")
@@ -330,7 +331,7 @@ class BatchModel(Model):
                     raise
                 if failures == self.tries:
                     raise Halted(f"batch {batch.id or batch.batch} cannot be reached: {fault}") from None
-                await asyncio.sleep(fault.after or self.remote.poll)
+                await asyncio.sleep(min(fault.after or self.remote.poll, LONGEST_REST))
 
     def _paid_batch_error(self, batch: Batch, kind: str, why: str) -> CallFailed:
         """The failure that ends the run because of a paid batch.

@@ -81,7 +81,22 @@ def refusal(status: int, headers: Mapping[str, str], body: str, key: str | None 
         after = seconds_to_wait(headers)
         if after is None and (delay := RETRY_DELAY.search(body[:READ])):
             after = float(delay[1])
-    return (TooLong if long else CallFailed)(str(status), one_line(f"status {status}: {text}", key), then, after)
+    advice = _advice(status, key) if then == "stop" else ""
+    return (TooLong if long else CallFailed)(
+        str(status), one_line(f"{advice}status {status}: {text}", key), then, after
+    )
+
+
+def _advice(status: int, key: str | None) -> str:
+    """What is wrong with a call that the provider refuses for its key or its model. Empty for other statuses."""
+    advice = {
+        401: f"the provider refuses the key in {key}: check it, or make a new one"
+        if key
+        else "the provider wants a key: name its environment variable as `key` in the model's file",
+        403: f"the provider does not let {f'the key in {key}' if key else 'you'} use this model: ask it for access",
+        404: "the provider does not know the model, or the address: correct `model` or `base_url` in the model's file",
+    }
+    return f"{advice[status]}; nothing is paid for a refused call; " if status in advice else ""
 
 
 def seconds_to_wait(headers: Mapping[str, str]) -> float | None:

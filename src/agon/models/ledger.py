@@ -98,8 +98,8 @@ class Accounts(Protocol):
     async def keep(self, name: str, line: Exchange, messages: tuple[Message, ...]) -> None:
         """Records a call that was answered or refused for good."""
 
-    async def add_failure(self, name: str, line: Failure, after: float | None) -> None:
-        """Records a failed call, which may be tried again."""
+    async def add_failure(self, name: str, line: Failure, fault: CallFailed) -> None:
+        """Records a failed call that has no answer and no refusal for good."""
 
     def abandon(self, name: str, key: str) -> None:
         """Ends a call whose result nobody will know."""
@@ -200,7 +200,7 @@ class Ledger:
             reported = bool(line.void or line.tokens_in) and not line.unreported
             if line.void:
                 self.budget.costs.errors["too long" if line.too_long else "refused"] += 1
-                self.budget.costs.last = line.void
+                self.budget.costs.last, self.budget.costs.again = line.void, False
             else:
                 self.budget.costs.add(self.models[name], answer)
                 self.budget.costs.without_usage += not reported and self.models[name].cost(1, 0, 1) != 0
@@ -217,16 +217,16 @@ class Ledger:
         if self.served == "stop":
             self.changed = ServedByAnother(f"model {name}: {change} (served=stop); its answer is recorded")
 
-    async def add_failure(self, name: str, line: Failure, after: float | None) -> None:
+    async def add_failure(self, name: str, line: Failure, fault: CallFailed) -> None:
         """Records a failure, and returns when it is on disk."""
         spent = self.budget.costs
         if is_call := line.kind not in NO_CALL:
             spent.errors[line.kind] += 1
-            spent.last = line.text
+            spent.last, spent.again = line.text, fault.then == "retry"
         else:
             spent.calls -= 1
         free = line.kind in FREE or (line.kind.isdecimal() and line.kind not in TIMED_OUT)
-        self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after), free)
+        self._leave(name, line.failed, 0, fault, free)
         if is_call:
             await self.writer.add(line)
 
@@ -361,7 +361,7 @@ class Live:
             raise fault
         self._responds = self._responds or fault.kind != "no connection"
         failed = Failure(key, fault.kind, str(fault), self.clock(), self.model.model)
-        await self.ledger.add_failure(self.name, failed, fault.after)
+        await self.ledger.add_failure(self.name, failed, fault)
         if fault.then == "stop":
             raise AgonError(f"{self._model_and_place()}: {fault}")
         return fault

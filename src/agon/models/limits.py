@@ -135,6 +135,8 @@ class Costs:
     """Number of failed tries by kind."""
     last: str = ""
     """The text of the last failure."""
+    again: bool = False
+    """Whether the call of that failure is tried again."""
 
     @property
     def tokens(self) -> int:
@@ -257,7 +259,7 @@ MOST_LETTERS = 80
 MORE_ROOM = "Give answers more room (max_tokens, in conf/sampling or the model's file), or take agents that say less"
 """Advice when answers are cut off."""
 READABLE_AGENTS = (
-    "Take agents with `reads: constrained` (zs_constrained, cot_constrained), which can answer nothing but an action, or another model: "
+    "Write `reads: constrained` into the agent's file in conf/agent: then it answers nothing but an action. Or take another model: "
     "docs/how-to/choose-how-answers-are-read.md"
 )
 """Advice when answers cannot be read."""
@@ -296,8 +298,18 @@ class AnswerTally:
 
     @property
     def share(self) -> str:
-        """The readable share and the answers that were cut off, in words. Empty before the first answer."""
-        return f"{1 - self.unreadable / self.answers:.0%} readable{self._cuts}" if self.answers else ""
+        """The readable shares of new and of recorded answers, and how many were cut off, in words. Empty before the first answer."""
+        recorded, unreadable, parts = (
+            self.answers - self.new_answers,
+            self.unreadable - self.new_unreadable,
+            list[str](),
+        )
+        if self.new_answers:
+            of = f" of {self.new_answers:,} new answers" if recorded else ""
+            parts.append(f"{1 - self.new_unreadable / self.new_answers:.0%}{of}")
+        if recorded:
+            parts.append(f"{1 - unreadable / recorded:.0%} of {recorded:,} recorded before")
+        return f"{' and '.join(parts)} readable{self._cuts}" if parts else ""
 
     @property
     def _cuts(self) -> str:
@@ -325,10 +337,13 @@ class AnswerTally:
 
     @property
     def cause(self) -> str:
-        """What is wrong and what to do, if hardly any answer can be read. Empty otherwise."""
-        if not self.answers or 1 - self.unreadable / self.answers >= FEW:
+        """What is wrong and what to do, if hardly any answer can be read: of the new ones, if there are some. Empty otherwise."""
+        answers, unreadable = (
+            (self.new_answers, self.new_unreadable) if self.new_answers else (self.answers, self.unreadable)
+        )
+        if not answers or 1 - unreadable / answers >= FEW:
             return ""
-        summary = self._summary(self.answers, self.unreadable)
+        summary = self._summary(answers, unreadable)
         return f"{summary}; asking again costs calls, and fills the conversation. {self._advice}"
 
     @property

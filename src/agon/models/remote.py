@@ -39,8 +39,8 @@ CONVERSATION = {"model", "messages", "input", "system"}
 """Fields of a request's body that a recording has as messages and model."""
 SCHEMAS = {"schema", "parameters", "input_schema"}
 """Fields of a request's body that hold a JSON schema."""
-SECRET_HEADERS = {"authorization", "x-api-key", "api-key", "proxy-authorization", "cookie"}
-"""Headers, in small letters, that would hold a key."""
+SECRET_HEADER = re.compile("auth|cookie|secret|password|(key|token)$", re.I)
+"""Fits the names of headers that would hold a key."""
 DEAREST = 10_000
 """USD. Higher prices of a call are not believed."""
 MOST = 10**9
@@ -104,7 +104,7 @@ class Remote(Model):
             raise AgonError(
                 f"model {self.model}: headers must be texts by name, such as {{OpenAI-Organization: org-1}}"
             )
-        if secret := sorted({*map(str.lower, self.headers)} & SECRET_HEADERS):
+        if secret := sorted(filter(SECRET_HEADER.search, self.headers)):
             raise AgonError(
                 f"model {self.model}: the header {secret[0]} has a key: remove it, and name its environment variable in `key`"
             )
@@ -475,15 +475,15 @@ def text_of(message: Message) -> str:
 
 
 def _address_fault(url: str) -> str:
-    """Why nothing can be asked at an address; empty if it can."""
+    """Why nothing can be asked at an address; empty if it can. The address is not repeated, because it may hold a key."""
     if not re.fullmatch(r"https?://[^\s/?#]+[^\s]*", url):
-        return f"is {url!r}; it must begin with https:// or http:// and a host"
-    if "@" in urlsplit(url).netloc:  # its text is a secret, so it is not repeated
+        return "must begin with https:// or http:// and a host"
+    if "@" in urlsplit(url).netloc:
         return "holds a name or a password: take it out of the file and renew it; `key` names the variable of a key"
     try:
         _ = urlsplit(url).port
     except ValueError:
-        return f"is {url!r}; its port must be a number up to 65535"
+        return "has a port that is no number up to 65535"
     if set("?#") & set(url):  # the SDKs would write the path of their requests behind it
-        return f"is {url!r}; it must have no ? and no #"
+        return "must have no ? and no #; if a key stands there, renew it, and name the variable of the new one in `key`"
     return ""

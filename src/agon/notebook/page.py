@@ -15,10 +15,10 @@ from html import escape, unescape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from bleach import ALLOWED_ATTRIBUTES, ALLOWED_TAGS, clean  # type: ignore[import-untyped]
-from jinja2 import PackageLoader
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from nbconvert import HTMLExporter
 from nbconvert.filters import markdown2html
 from nbformat.v4 import new_markdown_cell, new_notebook
@@ -154,6 +154,10 @@ HIGHLIGHTING = (
 )
 """Style of code, light and dark."""
 TEMPLATES = files("agon.notebook").joinpath("templates")
+FIGURE = Environment(loader=PackageLoader("agon.notebook"), autoescape=True, undefined=StrictUndefined).get_template(
+    "figure.html.j2"
+)
+"""A figure that a tap enlarges."""
 WIDE = 420
 """Pixels: a drawing that is wider does not shrink on a phone, but scrolls in its own box."""
 
@@ -172,14 +176,14 @@ def title_of(drawing: str) -> str:
     return unescape(found[1]) if found else ""
 
 
-def _size(drawing: str) -> list[int]:
+def size_of(drawing: str) -> list[int]:
     """Width and height of a drawing (SVG) in pixels."""
     return [round(float(size) * 4 / 3) for size in re.findall(r'\b(?:width|height)="([\d.]+)pt"', drawing)[:2]]
 
 
 def is_wide(drawing: str) -> bool:
     """Whether a drawing (SVG) is too wide for a phone: see WIDE."""
-    return _size(drawing)[0] > WIDE
+    return size_of(drawing)[0] > WIDE
 
 
 def without_headline(drawing: str) -> str:
@@ -200,31 +204,28 @@ def without_headline(drawing: str) -> str:
 def _drawn(output: Any, folder: Path | None) -> str:
     """A picture among the outputs as a figure: as a drawing where there is one, of a size that a phone can show.
 
-    Its title is real text: above it if the output before has not told it, and always if it fills the screen. The drawing
-    is a link to itself, which fills the screen with it; Close and Back end that.
+    Its title is real text: above it if the output before has not told it, and always if it fills the screen. A tap on the
+    drawing does that. Another tap, Close or Escape ends it, and the page has not moved (templates/figure.html.j2).
     """
     about = output.get("metadata", {}).get("image/png", {})
-    alt, below = escape(about.get("alt", "")), radar(about.get("agon_radar"))
+    alt, below = about.get("alt", ""), radar(about.get("agon_radar"))
     data = str(output.data["image/png"])
     file = None
     with suppress(ValueError):  # an output that is no picture has no drawing
         file = drawing(b64decode(data), folder)
     if file is None:
-        return f'<figure><img class="drawn" src="data:image/png;base64,{escape(data)}" alt="{alt}"></figure>{below}'
+        return f'<figure><img class="drawn" src="data:image/png;base64,{escape(data)}" alt="{escape(alt)}"></figure>{below}'
     whole = file.read_text(encoding="utf-8")
     text = without_headline(whole)
-    told = ' class="told"' if output.metadata.get("agon_told") or text == whole else ""
-    wide, high = _size(text)
-    source, name = b64encode(text.encode()).decode(), quote(file.stem)
-    image = (
-        f'<img class="drawn" id="small-{name}" src="data:image/svg+xml;base64,{source}" '
-        f'width="{wide}" height="{high}" alt="{alt}">'
+    shown = FIGURE.render(
+        name=file.stem,
+        title=alt,
+        told=output.metadata.get("agon_told") or text == whole,
+        size=size_of(text),
+        wide=is_wide(text),
+        source=f"data:image/svg+xml;base64,{b64encode(text.encode()).decode()}",
     )
-    return (
-        f'<figure class="{"wide" if is_wide(text) else "narrow"}" id="{name}"><figcaption{told}>{alt}</figcaption>'
-        f'<a class="larger" href="#{name}" title="enlarge">{image}</a>'
-        f'<a class="close" href="#small-{name}">Close</a></figure>{below}'
-    )
+    return shown + below
 
 
 def radar(data: Any) -> str:

@@ -112,7 +112,8 @@ ALONE = "`take: different` needs a different model for each seat that asks one: 
 
 
 def cautions(experiment: dict[str, Any], conf: Path = CONF) -> list[str]:
-    """Warnings about an experiment, one line each: the seats of a game differ, a pairing plays nothing, or another file has a game's name.
+    """Warnings about an experiment, one line each: the seats of a game differ, a pairing plays nothing, another file has a game's name, or
+    a model's context has no place for a question beside the longest answer.
 
     Raises AgonError as `plan` does for settings that do not fit.
     """
@@ -139,6 +140,12 @@ def cautions(experiment: dict[str, Any], conf: Path = CONF) -> list[str]:
                 f"and seats cannot be told apart; in the place of tournaments write pairings with all orders: "
                 f"seats: [{', '.join([f'[{agents}]'] * seats)}]"
                 + (", with take: different for models that meet each other" if len(meeting.models) > 1 else "")
+            )
+    for name, model in models_of(experiment, conf).items():
+        if model.room is not None and model.room <= 0:
+            lines.append(
+                f"no question fits into the context of {name}: it has {model.context:,} tokens, and max_tokens keeps "
+                f"{model.parameters['max_tokens']:,} for the answer; set a smaller max_tokens, or correct context in conf/model/{name}.yaml"
             )
     return list(dict.fromkeys(lines))
 

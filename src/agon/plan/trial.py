@@ -39,6 +39,7 @@ def try_out(seat: Seat, game: Game[Any], name: str = "") -> None:
     copies with the same dice differ, or if the match does not end; and Unfit if the agent's settings do not fit the game.
     """
     spaces, script = set[type[Space]](), seat.player if seat.immediate else _draw_action
+    who, is_script = name or f"agent {seat.agent}", False
     whole = seat.immediate or game.max_rounds is None
     try:
         most = longest(game)
@@ -54,10 +55,12 @@ def try_out(seat: Seat, game: Game[Any], name: str = "") -> None:
             _require_same(views, copy_views)
             if not views:
                 break
+            is_script = seat.immediate
             views_before, actions = views, {place: script(view, dice[place]) for place, view in views.items()}
             json.dumps([*actions.values()], allow_nan=False)
             if actions != {place: script(view, copy_dice[place]) for place, view in copy_views.items()}:
                 raise ValueError(f"it answers differently with the same dice: {actions}")
+            is_script = False
             (state, views, payoffs), (_, copy_views, payoffs_again) = match.send(actions), copy.send(actions)
             if [*payoffs] != [*payoffs_again]:
                 raise ValueError(f"the same match pays {payoffs} and {payoffs_again}: draw all chance from the dice")
@@ -69,9 +72,10 @@ def try_out(seat: Seat, game: Game[Any], name: str = "") -> None:
     except (KeyboardInterrupt, Unfit):
         raise
     except BaseException as error:  # a game, or a script, may raise anything
-        raise AgonError(
-            f"{name or f'agent {seat.agent}'} cannot play {game.name}: {_explain_other_family(seat, game) or describe_failure(error, game)}"
-        ) from error
+        why = _explain_other_family(seat, game)
+        if why or is_script or (seat.immediate and isinstance(error, IllegalAction)):
+            raise AgonError(f"{who} cannot play {game.name}: {why or describe_failure(error, game)}") from error
+        raise AgonError(f"game {game.name} cannot be played: {describe_failure(error, game)}") from error
     if not seat.immediate:
         _require_forfeits(game)
 
@@ -188,7 +192,9 @@ def describe_failure(error: BaseException, game: object) -> str:
     message = f"{type(error).__name__}: {reason(error)}".removesuffix(": ")
     if isinstance(error, IllegalAction):  # the player is at fault
         return message
-    lines = [(Path(place.filename), place.lineno) for place in traceback.extract_tb(error.__traceback__)]
-    places = [f"{display_path(path)}:{line}" for path, line in lines if not any(map(path.is_relative_to, LIBRARIES))]
-    places = [place for place in places if not place.startswith(LOOP_CODE)]
-    return f"{message} ({', '.join([type(game).__name__, *places[-1:]])})"
+    calls = [(Path(call.filename), call.lineno, call.name) for call in traceback.extract_tb(error.__traceback__)]
+    own = [call for call in calls if not any(map(call[0].is_relative_to, LIBRARIES))]
+    places = [(f"{display_path(path)}:{line}", verb) for path, line, verb in own]
+    places = [place for place in places if not place[0].startswith(LOOP_CODE)]
+    method = next((f".{verb}" for _, verb in places[:1] if hasattr(Game, verb) and verb[0] != "_"), "")
+    return f"{message} ({', '.join([type(game).__name__ + method, *(place for place, _ in places[-1:])])})"

@@ -4,6 +4,7 @@ import difflib
 import fcntl
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -35,6 +36,8 @@ from agon.turns.derived import PARTIAL
 
 MEANINGS = "agon columns"
 """Key of a file's metadata with the meanings of its columns, as JSON."""
+SIGNED = re.compile(r"[+-]\d+([.,]\d+)?")
+"""A number with its sign."""
 PART = 100_000
 """Rows of a part of a table that is not read at once."""
 
@@ -62,7 +65,9 @@ def write_parquet(table: pya.Table, path: Path) -> None:
             os.fsync(stream.fileno())
         part.replace(path)
     except OSError as error:
-        raise AgonError(f"{display_path(path)} cannot be written: {error.strerror or error}") from None
+        raise AgonError(
+            f"{display_path(path)} cannot be written: {error.strerror or error}; mend this, and give the same command again"
+        ) from None
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
@@ -206,14 +211,10 @@ def _checked(turns: pd.DataFrame, path: Path, columns: list[str] | None, older: 
 
 
 def column_names(path: str | Path) -> list[str]:
-    """The columns of `read`, without reading rows. Raises AgonError for a file that is missing."""
+    """The columns of `read`, without reading rows. Raises AgonError for a file that is missing or unreadable."""
     path = input_path(path)
-    try:
+    with _explaining(path):
         return list(dict.fromkeys([*COLUMNS, *pq.read_schema(path).names]))
-    except FileNotFoundError:
-        raise AgonError(explain_absence(path)) from None
-    except (pya.ArrowException, OSError):  # `read` raises the error
-        return list(COLUMNS)
 
 
 def explain_absence(path: Path) -> str:
@@ -241,8 +242,11 @@ def experiments(path: Path) -> set[str]:
 
 
 def no_formula(text: str) -> str:
-    """Text that somebody typed, safe for spreadsheets: `'` goes before anything that they would run as a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text
+    """Text that somebody typed, safe for spreadsheets: `'` goes before anything that they would run as a formula.
+
+    A number stays as it is, also below zero.
+    """
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) and not SIGNED.fullmatch(text) else text
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

@@ -67,7 +67,7 @@ def columns_of(mapping: Mapping) -> list[str]:
 def require_columns(wanted: Sequence[str], present: Sequence[str]) -> None:
     """Raises AgonError for a column that a file does not have."""
     if missing := [name for name in wanted if name not in present]:
-        columns = ", ".join(map(str, present[:30]))
+        columns = ", ".join(map(str, present[:30])) or "none"
         raise AgonError(f"it has no column {missing[0]!r}: there are {columns}")
 
 

@@ -62,7 +62,7 @@
     for (const element of document.querySelectorAll(".scroll")) if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
   }
   addEventListener("resize", scrolled);
-  function ready() {  // after every change: scrolling, the clock and the title of the window
+  function ready() {  // after every change
     scrolled();
     for (const element of document.querySelectorAll("[data-left]")) {
       element.dataset.until = Date.now() + 1000 * element.dataset.left;
@@ -232,7 +232,7 @@
   for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(letGo), true);
   const live = document.querySelector("[data-live]");
   const PLACES = 4;  // a browser has six connections to a server, and forms need one: four pages have a stream, further ones poll
-  let source, lastNews, wait = 500, later, hasPlace = !navigator.locks;
+  let source, lastNews, wait = 500, later, hasPlace = !navigator.locks, latest;
   const free = (place) => new Promise((resolve) => navigator.locks.request("news " + place, { ifAvailable: true }, (lock) => {
     resolve(Boolean(lock));
     return lock && new Promise(() => {});  // keeps the lock as long as the page is open
@@ -247,13 +247,18 @@
   }
   function open() {
     source?.close();
+    latest = Object.fromEntries(shown);
     source = new EventSource(live.dataset.live + (live.dataset.live.includes("?") ? "&" : "?") + "seen=" + live.dataset.seen);
     const alive = () => { lastNews = Date.now(); wait = 500; by("lost").hidden = true; };
-    source.onopen = source.onmessage = null;
     source.addEventListener("open", alive);
     source.addEventListener("ping", alive);
     source.addEventListener("parts", (event) => { alive();
-      const news = JSON.parse(event.data), use = () => { if (!isOld(news.at)) { live.dataset.seen = event.lastEventId; show(news.parts); } };
+      const news = JSON.parse(event.data), use = () => {
+        Object.assign(latest, news.parts);
+        if (isOld(news.at)) return;
+        live.dataset.seen = event.lastEventId;
+        show("ask" in news.parts ? latest : news.parts);  // a form's reply may differ
+      };
       if (held) held.push(use); else use();
     });
     source.onerror = () => {

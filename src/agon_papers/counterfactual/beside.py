@@ -144,19 +144,12 @@ def comparison(
     return Comparison(matches, recorded_turns, own_turns, games, "; ".join(filter(None, reasons)), others)
 
 
-def cooperation_by_round(
-    own: Turns | None = None, recorded: Turns = RECORDED, **choices: Sequence[str]
-) -> pd.DataFrame:
-    """The share of the first (cooperative) action by round, in games of two actions: one's `own` models beside the paper's.
+def cooperation_of(comparison: Comparison) -> pd.DataFrame:
+    """The share of the first (cooperative) action by round, in games of two actions: one's own models beside the paper's.
 
     Shares are of valid decisions, over all matches. Columns: game, variant, model, round, action, value (share), n (decisions, one per
-    match), own, low, high (Clopper and Pearson's 95 % interval, of one's own models only). `choices`: see `comparison`.
+    match), own, low, high (Clopper and Pearson's 95 % interval, of one's own models only).
     """
-    return cooperation_of(comparison(own, recorded, **choices))
-
-
-def cooperation_of(comparison: Comparison) -> pd.DataFrame:
-    """`cooperation_by_round` of a comparison."""
     parts = []
     for turns in comparison.parts():
         seat = turns[turns.seat.eq(0)]

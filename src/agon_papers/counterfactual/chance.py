@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from agon.games.equilibria import symmetric_equilibrium
-from agon.games.matrix.metrics import of_arrays
+from agon.games.matrix.metrics import of_actions, of_game, payoff_matrix
 from agon.games.tables import PayoffTable
 
 MATCHES = 10_000
@@ -53,13 +53,12 @@ class Opponents:
     @cached_property
     def options(self) -> list[str]:
         """The actions in the game's order."""
-        return list(dict.fromkeys(self._rules.action))
+        return payoff_matrix(self._rules, 0)[1]
 
     @cached_property
     def paid(self) -> NDArray[np.float64]:
         """Points of each seat: seats x own actions x the other's actions."""
-        wide = self._rules.pivot(index=["seat", "action"], columns="others", values="payoff")
-        return np.stack([wide.loc[seat].loc[self.options, self.options].to_numpy(float) for seat in (0, 1)])
+        return np.stack([payoff_matrix(self._rules, seat)[0] for seat in (0, 1)])
 
     @cached_property
     def replies(self) -> NDArray[np.intp]:
@@ -74,7 +73,7 @@ class Opponents:
         return [float(weight) for weight in symmetric_equilibrium(table)]
 
     def play(self, player: str, opponent: str, dice: np.random.Generator) -> pd.DataFrame:
-        """MATCHES simulated matches: the metrics of agon.games.matrix.metrics.of_arrays.
+        """MATCHES simulated matches: the metrics of agon.games.matrix.metrics.of_actions.
 
         `player`: UNIFORM, or one of CONSTANT. `opponent`: a script of the paper; any other name is another player of the same kind.
         """
@@ -87,8 +86,7 @@ class Opponents:
             counts[np.arange(MATCHES), own[:, turn]] += 1
         if opponent not in (CYCLE, EQUILIBRIUM, TO_LAST, *TO_MOST):
             other = self._moves(player, dice)
-        points = np.stack([self.paid[0][own, other], self.paid[1][other, own]], axis=-1)
-        return of_arrays(np.stack([own, other], axis=-1), points, self.game, self.variant, self.payoffs)
+        return of_actions(np.stack([own, other], axis=-1), self.game, self.variant, self.payoffs)
 
     def reach(self, opponent: str) -> float:
         """The most points less the least that a match against an opponent can end with, whatever either draws."""
@@ -108,7 +106,7 @@ class Opponents:
 
     @property
     def _rules(self) -> pd.DataFrame:
-        return self.payoffs[(self.payoffs.game == self.game) & (self.payoffs.variant == self.variant)]
+        return of_game(self.payoffs, self.game, self.variant)
 
     def _moves(self, player: str, dice: np.random.Generator) -> NDArray[np.intp]:
         shape, size = (MATCHES, self.rounds), len(self.options)

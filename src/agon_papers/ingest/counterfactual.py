@@ -141,7 +141,9 @@ def _payoffs_of(game: NormalForm) -> Payoffs:
 
 @lru_cache
 def _config(temperature: float, max_tokens: int, game: NormalForm) -> str:
-    return _hash([temperature, max_tokens, game.action_sets[0], game.payoff])
+    options = game.action_sets[0]
+    payoffs = [[game.payoffs((row, column)) for column in options] for row in options]
+    return _hash([temperature, max_tokens, options, payoffs])
 
 
 def _hash(content: list[Any]) -> str:

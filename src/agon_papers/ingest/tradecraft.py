@@ -151,7 +151,7 @@ def _calls(game: dict[str, Any], log: list[dict[str, Any]]) -> list[dict[str, An
         if kind in NOTICES:
             _add_notice(calls, event)
             continue
-        if kind not in CALLS or seat not in (0, 1):
+        if seat not in (0, 1):
             raise Contradiction(f"step {event['step']}: {kind!s:.40} is no known event of a player")
         if not 1 <= event["turn"] <= LARGEST:
             raise Contradiction(f"step {event['step']}: turn is {event['turn']}: they are numbered from 1")
@@ -160,7 +160,7 @@ def _calls(game: dict[str, Any], log: list[dict[str, Any]]) -> list[dict[str, An
         own_phase = PHASES.get(kind, "craft" if kind.startswith("craft") else phase)
         if own_phase != phase:
             raise Contradiction(f"step {event['step']}: {kind} in the phase {phase}")
-        action, detail = CALLS[kind](event)
+        action, detail = _read_call(event)
         default = DEFAULTS.get(event["default"], "")
         if default:
             detail["default"] = default
@@ -195,58 +195,37 @@ Call = tuple[dict[str, Any], dict[str, Any]]
 """The call, and its `detail`."""
 
 
-def _item_info(event: dict[str, Any]) -> Call:
-    return {"tool": "item_info", "name": event["item"]}, {"ok": True}
-
-
-def _recipes(event: dict[str, Any]) -> Call:
-    return {"tool": "possible_recipes_from_hand"}, {"ok": True}
-
-
-def _proposal(event: dict[str, Any]) -> Call:
-    partner = event["partner"]
-    player = None if pd.isna(partner) or partner < 0 else f"Player {int(partner) + 1}"
-    sides = {"offer": _hand(_json(event, "offered")), "request": _hand(_json(event, "requested"))}
-    ok = event["status"] == "sent"
-    fault = {} if ok else {"fault": "bad partner" if player is None else "beyond the hand"}
-    return {"tool": "submit_proposal", "partner": player, **sides}, {"ok": ok, **fault}
-
-
-def _decision(event: dict[str, Any]) -> Call:
-    word = str(event["spelled"]).lower()
-    effect = {} if event["effect"] == word else {"effect": event["effect"], "spelled": event["spelled"]}
-    return {"tool": "decide", "decision": word}, {"ok": True, **effect}
-
-
-def _craft_check(event: dict[str, Any]) -> Call:
-    code = int(event["return_code"])
-    fault = {"fault": FAULTS[code]} if code else {}
-    return {"tool": "craft_check", **_sides(event)}, {"ok": not code, **fault, "flag": event["client_flag"]}
-
-
-def _craft_apply(event: dict[str, Any]) -> Call:
-    """A craft. In the wrong phase its arguments were not recorded."""
-    if event["refused"] == 1:
-        return {"tool": "craft_apply"}, {"ok": False, "fault": "refused"}
-    ok = bool(event["valid"] == 1)
-    detail = {"ok": ok, **({} if ok else {"fault": "refused", "applied": True}), "hand": _hand(_json(event, "hand"))}
-    return {"tool": "craft_apply", **_sides(event)}, detail
-
-
-def _craft_done(event: dict[str, Any]) -> Call:
-    return {"tool": "craft_done"}, {"ok": True, "hand": _hand(_json(event, "hand"))}
-
-
-CALLS = {
-    "item_info": _item_info,
-    "recipes_query": _recipes,
-    "proposal": _proposal,
-    "decision": _decision,
-    "craft_check": _craft_check,
-    "craft_apply": _craft_apply,
-    "craft_done": _craft_done,
-}
-"""Kind of event -> how it is read."""
+def _read_call(event: dict[str, Any]) -> Call:
+    """An event of a player as a call. Of a craft in the wrong phase the arguments were not recorded."""
+    match kind := event["kind"]:
+        case "item_info":
+            return {"tool": "item_info", "name": event["item"]}, {"ok": True}
+        case "recipes_query":
+            return {"tool": "possible_recipes_from_hand"}, {"ok": True}
+        case "proposal":
+            partner = event["partner"]
+            player = None if pd.isna(partner) or partner < 0 else f"Player {int(partner) + 1}"
+            sides = {"offer": _hand(_json(event, "offered")), "request": _hand(_json(event, "requested"))}
+            ok = event["status"] == "sent"
+            fault = {} if ok else {"fault": "bad partner" if player is None else "beyond the hand"}
+            return {"tool": "submit_proposal", "partner": player, **sides}, {"ok": ok, **fault}
+        case "decision":
+            word = str(event["spelled"]).lower()
+            effect = {} if event["effect"] == word else {"effect": event["effect"], "spelled": event["spelled"]}
+            return {"tool": "decide", "decision": word}, {"ok": True, **effect}
+        case "craft_check":
+            code = int(event["return_code"])
+            fault = {"fault": FAULTS[code]} if code else {}
+            return {"tool": kind, **_sides(event)}, {"ok": not code, **fault, "flag": event["client_flag"]}
+        case "craft_apply" if event["refused"] == 1:
+            return {"tool": kind}, {"ok": False, "fault": "refused"}
+        case "craft_apply":
+            ok = bool(event["valid"] == 1)
+            forced = {} if ok else {"fault": "refused", "applied": True}
+            return {"tool": kind, **_sides(event)}, {"ok": ok, **forced, "hand": _hand(_json(event, "hand"))}
+        case "craft_done":
+            return {"tool": kind}, {"ok": True, "hand": _hand(_json(event, "hand"))}
+    raise Contradiction(f"step {event['step']}: {kind!s:.40} is no known event of a player")
 
 
 def _sides(event: dict[str, Any]) -> dict[str, Any]:

@@ -51,11 +51,11 @@ LIMITS = {
 BY = ["challenger", "defender"]
 
 
-def abilities(tallied: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+def abilities(tallied: pd.DataFrame) -> pd.DataFrame:
     """Long form: challenger, defender, metric, value, n, low, high. Rates are shares of 1; the area is in percent squared.
 
-    `tallied`: agon.metrics.tallies.tallies. n counts the metric's units: decisions, interviews, guesses, games. The interval
-    at `level` (agon.metrics.interval.ends) is a jackknife over settings, game by game: all decisions of a setting, in both roles and
+    `tallied`: agon.metrics.tallies.tallies. n counts the metric's units: decisions, interviews, guesses, games. The 95 %
+    interval (agon.metrics.interval.ends) is a jackknife over settings, game by game: all decisions of a setting, in both roles and
     all repetitions, stay together. It is absent with fewer than two settings. A metric that nothing counts for has no row; a
     composite metric (PARTS) has one if all its parts have.
     """
@@ -68,13 +68,13 @@ def abilities(tallied: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         )
         values = derived(hits.sum() / sizes.sum()).dropna()
         table = pd.DataFrame(dict(zip(BY, who, strict=True)) | {"metric": values.index, "value": values.to_numpy()})
-        table["n"] = _with_composites(sizes.sum(), "sum")[values.index].to_numpy().astype(int)
-        table[["low", "high"]] = [_interval(metric, value, hits, sizes, level) for metric, value in values.items()]
+        table["n"] = _with_composites(sizes.sum())[values.index].to_numpy().astype(int)
+        table[["low", "high"]] = [_interval(metric, value, hits, sizes) for metric, value in values.items()]
         parts.append(table)
     return pd.concat(parts, ignore_index=True)
 
 
-def _interval(metric: Any, value: float, hits: pd.DataFrame, sizes: pd.DataFrame, level: float) -> Numbers:
+def _interval(metric: Any, value: float, hits: pd.DataFrame, sizes: pd.DataFrame) -> Numbers:
     """The interval of a metric, over the settings in which it counts something."""
     names = [*dict.fromkeys(_counted_parts(metric))]
     is_counted = sizes[names].gt(0).any(axis=1)
@@ -90,7 +90,7 @@ def _interval(metric: Any, value: float, hits: pd.DataFrame, sizes: pd.DataFrame
         return metrics[metric].to_numpy(dtype=float)
 
     games = is_counted.index[is_counted].get_level_values("game")
-    return ends(value, *jackknife(sums, measure, games), n, level, LIMITS.get(metric, SHARE))
+    return ends(value, *jackknife(sums, measure, games), n, limits=LIMITS.get(metric, SHARE))
 
 
 def _counted_parts(metric: str) -> Iterator[str]:
@@ -128,9 +128,9 @@ def area(radii: Sequence[Any]) -> Any:
     return np.sin(2 * np.pi / len(radii)) / 2 * sum(one * next_one for one, next_one in neighbours)
 
 
-def _with_composites(counts: pd.Series, how: str) -> pd.Series:
+def _with_composites(counts: pd.Series) -> pd.Series:
     """`counts`, and those of the composite metrics of PARTS."""
-    sums = {name: counts.reindex(list(parts)).agg(how) for name, parts in PARTS.items() if name != "area"}
+    sums = {name: counts.reindex(list(parts)).sum() for name, parts in PARTS.items() if name != "area"}
     sums["area"] = sums["win_rate"]
     return pd.concat([counts, pd.Series(sums)])
 

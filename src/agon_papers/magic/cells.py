@@ -39,10 +39,7 @@ def pairs(table: pd.DataFrame | pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def area_gains(table: pd.DataFrame) -> pd.DataFrame:
     """The gain of the area by beliefs. Index: model. Columns: vanilla, enhanced, gain (percent)."""
-    return _gain_table(*pairs(areas(table)))
-
-
-def _gain_table(before: pd.Series, after: pd.Series) -> pd.DataFrame:
+    before, after = pairs(areas(table))
     return pd.DataFrame({"vanilla": before, "enhanced": after, "gain": 100 * (after / before - 1)})
 
 
@@ -111,7 +108,10 @@ def cells(facts: Facts, reading: str) -> pd.DataFrame:
     least and most (bounds by the parts; they agree if the printed number lies within); counted and analysis
     (`origins`). If parts are missing, recomputed is absent and the number does not agree.
     """
-    parts = [*_averages(facts), *_copies(facts), *_text(facts, reading), *_areas(facts, reading)]
+    averages = [
+        ("4", AVERAGE, row.metric, "mean", row.published, row.recomputed) for row in last_row(facts).itertuples()
+    ]
+    parts = [*averages, *_copies(facts), *_text(facts, reading), *_areas(facts, reading)]
     parts += [*_win_rates(facts, reading), *_totals(facts)]
     table = pd.DataFrame(parts, columns=["table", "row", "column", "statistic", "published", "recomputed"])
     table["recomputed"] = table.recomputed.astype(float)
@@ -129,10 +129,6 @@ def _agrees(statistic: str, printed: str, value: float) -> bool:
 
 
 Rows = list[tuple[object, ...]]
-
-
-def _averages(facts: Facts) -> Rows:
-    return [("4", AVERAGE, row.metric, "mean", row.published, row.recomputed) for row in last_row(facts).itertuples()]
 
 
 def _copies(facts: Facts) -> Rows:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pandas as pd
 
+from agon.metrics.record_sets import ENOUGH
 from agon_papers.report.agreement import WEIGHTS, weights
 from agon_papers.resampling import MANY
+from agon_papers.verdict import FEW, TAILS, UNDECIDED
 
 QUANTITIES = {
     "level": "mean",
@@ -26,7 +28,8 @@ def statement_cards(claims: pd.DataFrame, heads: Mapping[str, Sequence[str]]) ->
     """A row per statement for the page of all statements. `claims`: as written by the notebooks PAPER_claims. `heads`: see `weights`.
 
     Columns: id, paper, claim, published, verdict, reason, why, rule, where, importance, stress, estimate (with its
-    interval and sample, or else the numbers), resamples (what they decide), numbers (all of them), chance, section_verdict.
+    interval and sample, or else the numbers), resamples (what they decide), p (why verdict and interval may seem to disagree),
+    numbers (all of them), chance, section_verdict.
     """
     cards = claims[["paper", "claim", "published", "verdict", "reason", "why", "rule"]].copy()
     cards["id"] = claims.paper + "." + claims.statement
@@ -37,6 +40,7 @@ def statement_cards(claims: pd.DataFrame, heads: Mapping[str, Sequence[str]]) ->
     rows = list(claims.itertuples())
     cards["estimate"] = [_estimate(row) for row in rows]
     cards["resamples"] = [_resamples(row) for row in rows]
+    cards["p"] = [_p(row) for row in rows]
     cards["numbers"] = claims.recomputed.where(claims.estimate.notna())
     cards["chance"] = claims.chance.map("{:.3g}".format).where(claims.chance.notna())
     cards["section_verdict"] = claims.verdict_section.where(claims.verdict_section != claims.verdict)
@@ -77,3 +81,18 @@ def _resamples(row: Any) -> str | None:
     if row.estimate_of == "smallest gap":
         return f"The interval is about the smallest gap. The verdict is about single pairs: the pair that decides has {same}"
     return f"Interval and verdict are about the same number: the condition has {same}"
+
+
+def _p(row: Any) -> str | None:
+    """Where the interval and the verdict may seem to disagree: the p value, what the rule needs, and why. Otherwise None."""
+    if pd.isna(row.p):
+        return None
+    allowed, tail = 1 - ENOUGH, TAILS[0]
+    needed = f"p is {100 * row.p:.3g} %. The rule allows {100 * allowed:.0f} %, on one side of the bound."
+    if row.verdict != UNDECIDED:
+        seems = tail < row.p <= allowed and not _rows_of(row.estimate_of)
+        both = f"The interval leaves out {100 * tail:.1f} % on each side, so it may include the bound."
+        return f"{needed} {both}" if seems else None
+    if str(row.reason).startswith(FEW.partition("{")[0]):
+        return f"{needed} p is corrected for all parts that could decide (Bonferroni). The interval is not, so it may exclude the bound."
+    return f"{needed} p alone would decide. The reason above leaves it undecided." if row.p <= allowed else None

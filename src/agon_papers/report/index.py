@@ -13,7 +13,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from agon.errors import AgonError
-from agon.notebook.page import is_wide, title_of, without_headline
+from agon.notebook.page import is_wide, size_of, title_of, without_headline
 from agon_papers.report.agreement import (
     VERDICTS,
     WEIGHTS,
@@ -59,13 +59,15 @@ class Figure(NamedTuple):
     """Its title, or its name in words if it has none."""
     wide: bool
     """Whether it is wider than a phone."""
+    size: list[int]
+    """Its width and height in pixels."""
 
 
 def makers(notebooks: Path) -> dict[str, Figure]:
     """Name -> figure, of the drawings in `notebooks`/NAME/figures."""
     drawings = {path: path.read_text(encoding="utf-8") for path in sorted(notebooks.glob("*/figures/*.svg"))}
     return {
-        path.stem: Figure(path.parts[-3], title_of(text) or path.stem.replace("_", " "), is_wide(text))
+        path.stem: Figure(path.parts[-3], title_of(text) or path.stem.replace("_", " "), is_wide(text), size_of(text))
         for path, text in drawings.items()
     }
 
@@ -164,14 +166,19 @@ def _is_turned(game: Mapping[str, Any]) -> bool:
 
 
 def _beside(finding: Any, claims: pd.DataFrame, drawings: Mapping[str, str]) -> dict[str, Any]:
-    """A finding, its drawing (base64, "" for none) without the words of the finding, and the rows of the paper's statements about it."""
+    """A finding, its drawing ("" for none) and the drawing's size, and the rows of the paper's statements about it.
+
+    The drawing is without the words of the finding, which the page says.
+    """
     rows = claims[claims.paper == finding.paper].drop_duplicates("claim").set_index("claim", drop=False)
     statements = [rows.loc[claim] for claim in str(finding.statements).split("; ") if claim in rows.index]
+    drawing = without_headline(drawings.get(finding.figure, ""))
     return {
         "question": finding.question,
         "finding": finding.finding,
         "figure": finding.figure,
-        "drawing": b64encode(without_headline(drawings.get(finding.figure, "")).encode()).decode(),
+        "drawing": drawing and f"data:image/svg+xml;base64,{b64encode(drawing.encode()).decode()}",
+        "size": size_of(drawing),
         "statements": statements,
     }
 
@@ -211,13 +218,13 @@ def rule_changes(rule: str, verdicts: pd.DataFrame) -> dict[str, int]:
     return {"times": len(times), "first": first, "since": len(verdicts) - first}
 
 
-def _error_rates(rates: pd.DataFrame) -> dict[str, float | str]:
-    """The median and the highest share of a verdict exactly on a margin, and of both together.
+def _error_rates(rates: pd.DataFrame) -> dict[str, float]:
+    """The median and the highest share of a verdict exactly on a threshold, and of both verdicts together.
 
-    found: the shares of right verdicts three errors from it.
+    found: the median share of right verdicts three errors from it. hard: the number of cases, of all `cases`, in which they
+    are fewer than half. A case is a design and a verdict.
     """
     wrong, right = (rates[[f"holds{far}", f"fails{far}"]].stack() for far in ("", "_3"))
-    row, verdict = right.idxmin()
     decided = rates.holds + rates.fails
     return {
         "both": float(decided.median()),
@@ -225,10 +232,8 @@ def _error_rates(rates: pd.DataFrame) -> dict[str, float | str]:
         "median": float(wrong.median()),
         "highest": float(wrong.max()),
         "found": float(right.median()),
-        "found_least": float(right.min()),
-        "verdict_least": verdict.removesuffix("_3"),
-        "says_least": rates.says[row],
-        "design_least": rates.design[row],
+        "hard": int((right < 1 / 2).sum()),
+        "cases": len(right),
     }
 
 

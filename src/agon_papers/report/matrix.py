@@ -32,7 +32,7 @@ def rules(games: pd.DataFrame) -> list[dict[str, Any]]:
             "name": game.game,
             "variant": game.variant,
             "options": list(game.options),
-            "payoff": PayoffTable.of(game).payoff,
+            "payoff": [[PayoffTable.of(game).payoffs((own, other)) for other in game.options] for own in game.options],
             "rounds": None if pd.isna(game.rounds) else int(game.rounds),
         }
         for game in shown

@@ -1,5 +1,6 @@
 """Compares the TradeCraft paper's printed numbers with its records: Figures 4 and 5, the text, Table 2."""
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -70,9 +71,9 @@ def _counts(facts: Facts, reading: str) -> pd.DataFrame:
     for one, other in (*combinations(MODELS, 2), *PERSONA_PAIRS):
         table = f"figure 5{'b' if (one, other) in PERSONA_PAIRS else 'a'}"
         pair = EXCHANGED.get((one, other), (one, other)) if reading == "reconciled" else (one, other)
-        numbers = head_to_head(facts, *pair) or (np.nan,) * 4
+        counts: Sequence[float] = head_to_head(facts, *pair) or [np.nan] * 4
         keys = (f"{one}_{other}", f"{other}_{one}", f"{one}_{other}_both", f"{one}_{other}_neither")
-        for name, key, count in zip((one, other, "both", "neither"), keys, numbers, strict=True):
+        for name, key, count in zip((one, other, "both", "neither"), keys, counts, strict=True):
             if key in set(facts.text.key):
                 rows.append((table, f"{one} against {other}", name, key, count))
     numbers = pd.DataFrame(rows, columns=["table", "row", "column", "key", "recomputed"]).astype({"recomputed": float})

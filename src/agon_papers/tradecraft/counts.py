@@ -143,16 +143,8 @@ def invalid_definitions(facts: Facts) -> pd.DataFrame:
             missing = bar[name] * len(part) - (count / all_turns).sum()
             weight = (part.most / all_turns).sum()
             missing_per_turn = missing / weight if weight else np.nan
-            rows.append(
-                (
-                    definition,
-                    name,
-                    (count / part.logged).mean(),
-                    bar[name],
-                    missing_per_turn,
-                    bool(0 <= missing_per_turn <= limit),
-                )
-            )
+            possible = bool(0 <= missing_per_turn <= limit)
+            rows.append((definition, name, (count / part.logged).mean(), bar[name], missing_per_turn, possible))
     return pd.DataFrame(rows, columns=["definition", "name", "value", "printed", "needed", "possible"])
 
 
@@ -167,7 +159,7 @@ def heads(facts: Facts) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def head_to_head(facts: Facts, one: str, other: str) -> tuple[int, int, int, int] | None:
+def head_to_head(facts: Facts, one: str, other: str) -> list[int] | None:
     """Number of games between two models or personas that one alone, the other alone, both, or neither won.
 
     None: they played none.
@@ -177,23 +169,9 @@ def head_to_head(facts: Facts, one: str, other: str) -> tuple[int, int, int, int
     return split(won, won_by_other) if len(won) else None
 
 
-def split(one: pd.Series, other: pd.Series) -> tuple[int, int, int, int]:
+def split(one: pd.Series, other: pd.Series) -> list[int]:
     """Number of games that one alone, the other alone, both, or neither won.
 
     Inputs: for every game, whether the player won it.
     """
-    counts = (one & ~other, other & ~one, one & other, ~(one | other))
-    return int(counts[0].sum()), int(counts[1].sum()), int(counts[2].sum()), int(counts[3].sum())
-
-
-def seats(facts: Facts) -> pd.DataFrame:
-    """Wins by seat: problem (or all), target_0, target_1, games, first, second (games won by the seat), both."""
-    players = facts.players
-    parts = [(str(problem), part) for problem, part in players.groupby("problem", sort=True)]
-    rows = []
-    for problem, part in [*parts, ("all", players)]:
-        sides = [part[part.seat == seat].set_index("match") for seat in (0, 1)]
-        targets = [" or ".join(sorted(side.target.unique())) for side in sides]
-        first, second, both, _ = split(sides[0].won, sides[1].won)
-        rows.append((problem, *targets, len(sides[0]), first + both, second + both, both))
-    return pd.DataFrame(rows, columns=["problem", "target_0", "target_1", "games", "first", "second", "both"])
+    return [int(games.sum()) for games in (one & ~other, other & ~one, one & other, ~(one | other))]

@@ -68,22 +68,6 @@ def problems(played: Collection[float]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("problem")
 
 
-def difficulty(folder: str) -> pd.DataFrame:
-    """The problems of a folder by the two axes of Figure 2(b): problem, chain, trades (see `problems`), and units.
-
-    units: the most units that a seat's target needs of the other's hand. Every trade may carry any number of items, so
-    that nearly all problems take one trade, and units say more.
-    """
-    rows = []
-    for path in input_files(folder, "*.json"):
-        if (certificate := problem(path).certificate) is not None:
-            chain = max(goal.operations or 0 for goal in certificate.goals)
-            trades = certificate.together.trades
-            fewest = None if trades is None else len(trades)
-            rows.append((path.stem, chain, fewest, max(goal.units or 0 for goal in certificate.goals)))
-    return pd.DataFrame(rows, columns=["problem", "chain", "trades", "units"]).astype({"trades": "Int64"})
-
-
 def targets(played: Collection[float]) -> pd.DataFrame:
     """The targets of the played set-ups by problem, by their certificates. Raises Missing for a target without a
     certified chain.

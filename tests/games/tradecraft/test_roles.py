@@ -19,6 +19,7 @@ from agon import ROOT, AgonError
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
 from agon.conf import load, settings_of
+from agon.conf.building import build
 from agon.figures.viewer import thoughts
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
 from agon.games.tradecraft.calls import TOOLS, call_in
@@ -586,18 +587,19 @@ def test_a_users_templates_come_before_ours(tmp_path):
 
 def test_settings_that_do_not_fit_are_named():
     cases = [
-        ({"attempts": 0}, "attempts is 0; it must be a whole number of at least 1"),
-        ({"attempts": 2.5}, "attempts is 2.5; it must be a whole number"),
-        ({"recent": 0}, "recent is 0; it must be a whole number of at least 1"),
-        ({"steps": {"planner": 0}}, "steps of planner is 0; it must be a whole number of at least 1"),
-        ({"steps": {"crafter": 2.5}}, "steps of crafter is 2.5; it must be a whole number"),
-        ({"steps": 5}, "steps is 5; it must give a number for each role"),
-        ({"steps": {"router": 1}}, "there is no router; "),
-        ({"plan_before": ["lunch"]}, "there is no lunch; "),
+        ({"attempts": 0}, "attempts does not fit: it must be a whole number, at least 1"),
+        ({"attempts": 2.5}, "attempts does not fit: it must be a whole number"),
+        ({"recent": 0}, "recent does not fit: it must be a whole number, at least 1"),
+        ({"condensed": -1}, "condensed does not fit: it must be a whole number, at least 0"),
+        ({"steps": {"planner": 0}}, "steps does not fit: .*: it must be a whole number, at least 1"),
+        ({"steps": {"crafter": 2.5}}, "steps does not fit: .*: it must be a whole number"),
+        ({"steps": 5}, "steps does not fit: it must be names with values"),
+        ({"steps": {"router": 1}}, "steps does not fit: a name is 'router', and must be crafter or"),
+        ({"plan_before": ["lunch"]}, "plan_before does not fit: .* 'lunch', and must be craft or"),
     ]
     for wrong, line in cases:
         with pytest.raises(AgonError, match=line):
-            run(**wrong)
+            build({"_target_": "agon.games.tradecraft.roles.Roles", "_partial_": True, **wrong})
 
 
 # --- the same way through the house as all agents

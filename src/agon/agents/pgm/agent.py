@@ -25,13 +25,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from agon.agents.base import Place, Reply, total_cost
+from agon.agents.base import Count, Place, Reply, total_cost
 from agon.agents.llm import LLM, ask
 from agon.agents.pgm.minds import BeliefState, Semantics, mind_class, mind_of
 from agon.agents.prompts import OURS, Prompts, Template, answer_tokens_of, beliefs_of, require_own_words
 from agon.agents.reads import AnswerFormat, format_of_beliefs
 from agon.agents.styles import SelfConsistency
-from agon.errors import require_choice
 from agon.games import Dice, Observation
 from agon.games.base import Times
 from agon.games.reading import strip_thinking
@@ -100,14 +99,10 @@ class Beliefs:
         agent: Callable[[Place], LLM | SelfConsistency],
         form: Form = "text",
         semantics: Semantics = "strict",
-        attempts: int = 3,
+        attempts: Count = 3,
         folder: str | None = None,
         answer_tokens: int | Mapping[str, int] = 80,
     ) -> None:
-        require_choice("form", form, Form)
-        require_choice("semantics", semantics, Semantics)
-        if not isinstance(attempts, int) or attempts < 1:
-            raise ValueError(f"attempts is {attempts}; it must be a whole number of at least 1")
         self.place, self.agent = place, agent(place)
         self.llm = self.agent if isinstance(self.agent, LLM) else self.agent.agent
         self.form, self.semantics, self.attempts = form, semantics, attempts

@@ -1,18 +1,17 @@
 """The page of cost sharing: the airlines, and the proposals and votes of each round."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from agon.games.html import bars, items, table, text
 from agon.games.pages import FamilyPage, Parts, Scene
 
 
-class RoundRecord:
+class RoundRecord(NamedTuple):
     """Proposals and votes of one round, by seat."""
 
-    def __init__(self) -> None:
-        self.proposals: dict[int, Any] = {}
-        self.votes: dict[int, Any] = {}
+    proposals: dict[int, Any]
+    votes: dict[int, Any]
 
 
 class CostSharingPage(FamilyPage):
@@ -57,7 +56,7 @@ def rounds_of(scene: Scene) -> list[RoundRecord]:
     rounds: list[RoundRecord] = []
     for event in scene.view.past:
         if event.phase == "propose" and (not rounds or event.seat in rounds[-1].proposals):
-            rounds.append(RoundRecord())
+            rounds.append(RoundRecord({}, {}))
         if rounds and event.seat is not None:
             (rounds[-1].proposals if event.phase == "propose" else rounds[-1].votes)[event.seat] = event.value
     return rounds

@@ -10,7 +10,7 @@ from math import isfinite
 from operator import add
 from typing import Any
 
-from agon.games.base import PUBLIC, Choice, Dice, Game, IllegalAction, Observation, plain_number
+from agon.games.base import PUBLIC, Choice, Dice, Game, IllegalAction, Observation, check_counts, plain_number
 from agon.registry import kind
 
 Profile = tuple[str | None, ...]
@@ -60,8 +60,7 @@ class MatrixGame(Game[State]):
             raise ValueError(
                 f"{self.name}: options are lists for {len(action_sets)} players, and payoff is for {seats}"
             )
-        if type(self.rounds) is not int or self.rounds < 1:
-            raise ValueError(f"{self.name}: rounds is {self.rounds}; it must be at least 1, and whole")
+        check_counts(self.name, rounds=self.rounds)
         if (other := next(_not_numbers(payoff), None)) is not None:
             raise ValueError(f"{self.name}: payoff holds {other}: write numbers such as 2, 0.5 or 1/3")
         sizes = [*map(len, action_sets)]

@@ -48,6 +48,9 @@ RANGES = {"validity_rate": (0.0, 100.0)} | dict.fromkeys(
 )
 """(least, most) of the metrics that have the same limits in every game (agon.scores)."""
 
+PART = 8192
+"""Simulated matches are drawn in parts of this size."""
+
 REPLACED, STRANGE = -2, -3
 """Codes in the place of an action: a substitute acted for the player; the action is not in the game."""
 
@@ -284,29 +287,19 @@ def _game_by_game(
     tables = []
     turns = tidy(turns[[column for column in [*USED, *extra_columns] if column in turns]])
     for (game, variant), group in turns.groupby(["game", "variant"], observed=True, sort=True):
-        rules = _of_game(payoffs, game, variant)
+        rules = of_game(payoffs, game, variant)
         if rules.empty:
             raise AgonError(f"no payoffs for {game}, {variant}: add the game to the payoff table")
-        game_equilibria = None if equilibria is None else _of_game(equilibria, game, variant)
+        game_equilibria = None if equilibria is None else of_game(equilibria, game, variant)
         sides = _sides(group)
         tables += [measure(sides[seat], sides[1 - seat], rules, game_equilibria, seat) for seat in seats]
     return tables
 
 
-def weighed_per_match(decisions: pd.DataFrame) -> pd.DataFrame:
-    """One row per match and player: means over its rows of `weighed`, without absent values.
-
-    `n`: decisions that were weighed; `n_paid`: those of them with an expected payoff.
-    """
-    groups = decisions.groupby(KEYS, observed=True, sort=False, dropna=False)
-    counts = groups.expected_payoff.agg(n="size", n_paid="count")
-    return counts.join(groups[WEIGHED].mean()).reset_index()
-
-
 def _weigh_game(
     mine: pd.DataFrame, theirs: pd.DataFrame, rules: pd.DataFrame, equilibria: pd.DataFrame | None, seat: int
 ) -> pd.DataFrame:
-    payoff, options, other_options = _payoff_matrix(rules, seat)
+    payoff, options, other_options = payoff_matrix(rules, seat)
     mixes, others = chances(mine.detail, options), chances(theirs.detail, other_options)
     actions = _positions(theirs, other_options)
     pure = np.where((actions < 0)[:, None], np.nan, np.eye(len(other_options))[actions])
@@ -338,7 +331,7 @@ def chances(details: Sequence[Any], options: Sequence[str]) -> NDArray[np.float6
 def _measure_game(
     mine: pd.DataFrame, theirs: pd.DataFrame, rules: pd.DataFrame, equilibria: pd.DataFrame | None, seat: int
 ) -> pd.DataFrame:
-    payoff, options, other_options = _payoff_matrix(rules, seat)
+    payoff, options, other_options = payoff_matrix(rules, seat)
     rounds = int(mine["round"].max())
     grid = (-1, rounds)
     course = Course(
@@ -372,32 +365,42 @@ def _measure_game(
     )
 
 
-def of_arrays(
+def chance_actions(weights: Sequence[float], matches: int, rounds: int, dice: np.random.Generator) -> NDArray[np.intp]:
+    """The positions of the actions of two players that draw each with these probabilities: (matches, rounds, seat).
+
+    Players that always do the same use no dice.
+    """
+    if max(weights) == 1:
+        return np.full((matches, rounds, 2), np.argmax(weights))
+    draws = [
+        dice.random((rounds, 2, min(PART, matches - first)), dtype=np.float32) for first in range(0, matches, PART)
+    ]
+    places = np.searchsorted(np.cumsum(weights)[:-1], np.concatenate(draws, axis=2), side="right")
+    return places.transpose(2, 0, 1)
+
+
+def of_actions(
     actions: NDArray[np.integer[Any]],
-    paid: NDArray[Any],
     game: str,
     variant: str,
     payoffs: pd.DataFrame,
     equilibria: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """`of_course` for seat 0 of played arrays (matches, rounds, 2): positions of actions, and points (agon.games.matrix.simulate)."""
-    game_equilibria = None if equilibria is None else _of_game(equilibria, game, variant)
-    payoff, options, _ = _payoff_matrix(_of_game(payoffs, game, variant), 0)
-    course = Course(
-        own=actions[:, :, 0].astype(np.int8),
-        other=actions[:, :, 1].astype(np.int8),
-        paid=paid[:, :, 0].astype(float),
-        paid_other=paid[:, :, 1].astype(float),
-        payoff=payoff,
-    )
+    """`of_course` for seat 0 of simulated matches: positions of actions (matches, rounds, seat), of which none is void."""
+    rules = of_game(payoffs, game, variant)
+    game_equilibria = None if equilibria is None else of_game(equilibria, game, variant)
+    (payoff, options, _), (payoff_other, *_) = (payoff_matrix(rules, seat) for seat in (0, 1))
+    own, other = actions[:, :, 0].astype(np.int8), actions[:, :, 1].astype(np.int8)
+    course = Course(own, other, payoff[own, other], payoff_other[other, own], payoff)
     return of_course(course, _targets(game_equilibria, 0, options)).assign(game=game, variant=variant)
 
 
-def _of_game(table: pd.DataFrame, game: object, variant: object) -> pd.DataFrame:
+def of_game(table: pd.DataFrame, game: object, variant: object) -> pd.DataFrame:
+    """The rows of one game and variant."""
     return table[(table.game == game) & (table.variant == variant)]
 
 
-def _payoff_matrix(rules: pd.DataFrame, seat: int) -> tuple[NDArray[np.float64], list[str], list[str]]:
+def payoff_matrix(rules: pd.DataFrame, seat: int) -> tuple[NDArray[np.float64], list[str], list[str]]:
     """The payoffs of a seat (own actions x the other's), its own actions, and the other's."""
     rows = rules[rules.seat == seat]
     payoffs = dict(zip(zip(rows.action, rows.others, strict=True), rows.payoff, strict=True))

@@ -4,16 +4,16 @@ Each is a pure function of the observation; `options[0]` is the kind (cooperativ
 Rounds in which an action was void (None) are part of the history and are skipped where a strategy counts actions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import prod
+from operator import mul
 from typing import Literal
 
 from agon.errors import require_choice
 from agon.games import Dice, Observation
-from agon.games.equilibria import equilibria, symmetric_equilibrium
+from agon.games.equilibria import equilibria, option_values, require_symmetric, symmetric_equilibrium
 from agon.games.matrix import MatrixGame
 from agon.registry import kind
 
@@ -155,13 +155,6 @@ def random_mix(view: Observation, dice: Dice, weights: Sequence[float] | None = 
     return _draw(options, weights, dice)
 
 
-@kind("agon.agents.scripted.remembered")
-def remembered(view: Observation, dice: Dice, shares: Mapping[str, float]) -> str:
-    """Draw options by the `shares` that their words have elsewhere; uniformly where no word has one."""
-    weights = [shares.get(option, 0.0) for option in view.legal.options]
-    return random_mix(view, dice, [weight / sum(weights) for weight in weights] if any(weights) else None)
-
-
 @kind("agon.agents.scripted.favourite_equilibrium")
 def favourite_equilibrium(view: Observation, dice: Dice) -> str:
     """Play the seat's part of the one-shot equilibrium that pays the seat most, or of the first such equilibrium."""
@@ -176,19 +169,10 @@ def _favourite(game: MatrixGame, seat: int) -> Sequence[float]:
 @cache
 def favourites(game: MatrixGame, seat: int) -> Sequence[Sequence[Sequence[Fraction]]]:
     """The one-shot equilibria that pay the seat most, as [equilibrium][player][option] -> probability."""
-
-    def worth(profile: Sequence[Sequence[Fraction]]) -> Fraction:
-        cells = product(*(enumerate(own) for own in game.action_sets))
-        return sum(
-            (
-                prod(mix[i] for mix, (i, _) in zip(profile, cell, strict=True))
-                * Fraction(str(game.payoffs([action for _, action in cell])[seat]))
-                for cell in cells
-            ),
-            start=Fraction(),
-        )
-
-    worths = {profile: worth(profile) for profile in equilibria(game).profiles}
+    worths = {
+        profile: sum(map(mul, profile[seat], option_values(game, seat, profile)))
+        for profile in equilibria(game).profiles
+    }
     return [profile for profile, value in worths.items() if value == max(worths.values())]
 
 
@@ -239,16 +223,8 @@ def dilemma_payoffs(game: MatrixGame) -> tuple[float, float, float, float]:
     if game.seats != 2 or len(set(game.action_sets)) > 1 or len(game.action_sets[0]) != 2:
         sizes = " x ".join(str(len(own)) for own in game.action_sets)
         raise ValueError(f"{game.name} has {sizes} actions: this needs two players with the same two actions")
-    kind, unkind = game.action_sets[0]
-    if any(
-        game.payoffs((own, other))[0] != game.payoffs((other, own))[1]
-        for own in (kind, unkind)
-        for other in (kind, unkind)
-    ):
-        raise ValueError(f"{game.name} {game.variant} is not symmetric: its seats are paid by different tables")
-    reward, sucker, temptation, punishment = (
-        game.payoffs(p)[0] for p in ((kind, kind), (kind, unkind), (unkind, kind), (unkind, unkind))
-    )
+    require_symmetric(game)
+    reward, sucker, temptation, punishment = (game.payoffs(pair)[0] for pair in product(game.action_sets[0], repeat=2))
     return reward, sucker, temptation, punishment
 
 
@@ -277,16 +253,6 @@ def _extortionate(game: MatrixGame) -> tuple[float, float, float, float]:
 # --- MAgIC's dilemma among several players: options[0] is to cooperate
 
 
-def _cooperate(view: Observation) -> str:
-    """Always cooperate."""
-    return view.legal.options[0]
-
-
-def _defect(view: Observation) -> str:
-    """Always defect."""
-    return view.legal.options[1]
-
-
 def _reciprocate(view: Observation) -> str:
     """Cooperate first; then defect where anybody else defected in the last round. Tit for tat among several."""
     kind, unkind = _common(view)
@@ -295,8 +261,8 @@ def _reciprocate(view: Observation) -> str:
 
 Dilemma = Literal["cooperate", "defect", "reciprocate"]
 DILEMMA: dict[Dilemma, Callable[[Observation], str]] = {
-    "cooperate": _cooperate,
-    "defect": _defect,
+    "cooperate": lambda view: view.legal.options[0],
+    "defect": lambda view: view.legal.options[1],
     "reciprocate": _reciprocate,
 }
 

@@ -74,13 +74,9 @@ def _replies(form: NormalForm, players: tuple[str, ...]) -> Mapping[Any, frozens
 
 def _security_level(form: NormalForm, seat: int) -> float:
     """The seat's security level (points): its maximin payoff (von Neumann 1928)."""
-    own_places, places = (range(len(form.action_sets[place])) for place in (seat, 1 - seat))
-
-    def payoff(action: int, other: int) -> float:
-        cell = (action, other) if seat == 0 else (other, action)
-        return float(form.payoff[cell[0]][cell[1]][seat])
-
-    return security(np.array([[payoff(action, other) for other in places] for action in own_places]))[1]
+    own, others = form.action_sets[seat], form.action_sets[1 - seat]
+    pairs = [[(action, other)[:: 1 - 2 * seat] for other in others] for action in own]
+    return security(np.array([[float(form.payoffs(pair)[seat]) for pair in row] for row in pairs]))[1]
 
 
 def solver(game: Game[Any]) -> Callable[[Observation], Mapping[str, float]]:

@@ -14,6 +14,10 @@ from agon.registry import kind
 Semantics = Literal["strict", "published", "published_pgm"]
 
 
+Rounds = Sequence[Sequence[int | None]]
+"""Each seat's contribution (points), by round; None where it could not be read."""
+
+
 class State(NamedTuple):
     """Where a match stands."""
 
@@ -94,7 +98,7 @@ class PublicGoods(Game[State]):
         refuse_illegal(self, state, actions)
         contributions, notes = [], []
         for seat in range(self.seats):
-            points, budget = actions[seat], self.remaining(state, seat)
+            points, budget = actions[seat], self.remaining(state.given, seat)
             if points is not None and self.semantics == "strict" and points > budget:
                 notes.append((seat, "overspend", points - budget))
                 points = budget
@@ -102,10 +106,7 @@ class PublicGoods(Game[State]):
         state = State((*state.given, tuple(contributions)), tuple(notes))
         if len(state.given) < self.rounds:
             return state, (0.0,) * self.seats
-        rounds = state.given[:-1] if self.semantics == "published_pgm" else state.given
-        pool = sum(points or 0 for round_ in rounds for points in round_)
-        share = pool * self.multiplier / self.seats
-        return state, tuple(self.remaining(state, seat) + share for seat in range(self.seats))
+        return state, self.worths(state.given)
 
     def notes(self, state: State) -> tuple[Note, ...]:
         """`overspend`: by how many points a contribution was cut."""
@@ -115,6 +116,13 @@ class PublicGoods(Game[State]):
         """The endowment (points)."""
         return {"endowment": self.endowment}
 
-    def remaining(self, state: State, seat: int) -> int:
-        """The seat's remaining points; below 0 only where the budget is not enforced."""
-        return self.endowment - sum(round_[seat] or 0 for round_ in state.given)
+    def remaining(self, rounds: Rounds, seat: int) -> int:
+        """The seat's remaining points after some rounds; below 0 only where the budget is not enforced."""
+        return self.endowment - sum(round_[seat] or 0 for round_ in rounds)
+
+    def worths(self, rounds: Rounds) -> tuple[float, ...]:
+        """Each seat's payoff (points) if the match ended after these rounds."""
+        is_lost = self.semantics == "published_pgm" and len(rounds) == self.rounds
+        pool = sum(points or 0 for round_ in (rounds[:-1] if is_lost else rounds) for points in round_)
+        share = pool * self.multiplier / self.seats
+        return tuple(self.remaining(rounds, seat) + share for seat in range(self.seats))

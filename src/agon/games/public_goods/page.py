@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from agon.games.base import Observation
 from agon.games.html import items, table
 from agon.games.matrix.page import chart, rounds_played
 from agon.games.pages import FamilyPage, Parts, Scene
-from agon.games.public_goods.game import PublicGoods
+from agon.games.public_goods.game import PublicGoods, Rounds
 from agon.games.spaces import Number, Space
-
-Rounds = Sequence[Sequence[Any]]
-"""Each seat's contribution, by round."""
 
 
 class PublicGoodsPage(FamilyPage):
@@ -30,14 +27,14 @@ class PublicGoodsPage(FamilyPage):
         legal = view.legal
         if game.semantics != "strict" or not isinstance(legal, Number):
             return super().playable(view)
-        points_left = remaining(game, Scene(view).rounds(), view.seat)
+        points_left = game.remaining(Scene(view).rounds(), view.seat)
         return replace(legal, high=points_left - points_left % legal.step)
 
     def board(self, scene: Scene) -> Parts:
         """The pool, and everybody's contributions."""
         game: PublicGoods = scene.view.rules
         rounds = scene.rounds()
-        worth = [worths(game, rounds[: place + 1]) for place in range(len(rounds))]
+        worth = [game.worths(rounds[: place + 1]) for place in range(len(rounds))]
         running = [[values[seat] for values in worth] for seat in range(game.seats)]
         return {
             "round": rounds_played(scene),
@@ -48,18 +45,6 @@ class PublicGoodsPage(FamilyPage):
 
 
 page = PublicGoodsPage()
-
-
-def worths(game: PublicGoods, rounds: Rounds) -> list[float]:
-    """Each seat's payoff (points) if the match ended after these rounds."""
-    lost = game.semantics == "published_pgm" and len(rounds) == game.rounds
-    pool = sum(points or 0 for round_ in (rounds[:-1] if lost else rounds) for points in round_)
-    return [remaining(game, rounds, seat) + pool * game.multiplier / game.seats for seat in range(game.seats)]
-
-
-def remaining(game: PublicGoods, rounds: Rounds, seat: int) -> int:
-    """The seat's remaining points."""
-    return game.endowment - sum(round_[seat] or 0 for round_ in rounds)
 
 
 def _purse(scene: Scene, game: PublicGoods, rounds: Rounds) -> str:
@@ -73,7 +58,7 @@ def _purse(scene: Scene, game: PublicGoods, rounds: Rounds) -> str:
         )
     ]
     if not scene.watched:
-        points_left = f"<strong>{say.number(remaining(game, rounds, scene.own))}</strong>"
+        points_left = f"<strong>{say.number(game.remaining(rounds, scene.own))}</strong>"
         facts.insert(0, say("You have {} of {} points left.", points_left, game.endowment))
     return f'<div class="card">{items(facts)}</div>'
 
@@ -88,7 +73,7 @@ def _history(scene: Scene, game: PublicGoods, rounds: Rounds) -> str:
 
     total = sum_cell([points for round_ in rounds for points in round_])
     rows = [
-        [say("Left"), *(say.number(remaining(game, rounds, seat)) for seat in scene.order), ""],
+        [say("Left"), *(say.number(game.remaining(rounds, seat)) for seat in scene.order), ""],
         [say("All rounds"), *(sum_cell([round_[seat] for round_ in rounds]) for seat in scene.order), total],
     ]
     for place in reversed(range(len(rounds))):

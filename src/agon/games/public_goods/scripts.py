@@ -8,18 +8,8 @@ from agon.games import Dice, Observation
 
 
 def remaining(view: Observation) -> int:
-    """The seat's remaining points."""
-    return max(0, view.rules.endowment - sum(contribution or 0 for contribution, *_ in view.past))
-
-
-def nothing(view: Observation) -> int:
-    """Contribute nothing."""
-    return 0
-
-
-def everything(view: Observation) -> int:
-    """Contribute all, at once."""
-    return remaining(view)
+    """The seat's remaining points. Its own contribution comes first in every round."""
+    return max(0, view.rules.remaining(view.past, 0))
 
 
 def conditional(view: Observation) -> int:
@@ -32,8 +22,8 @@ def conditional(view: Observation) -> int:
 
 Contribution = Literal["nothing", "everything", "conditional"]
 CONTRIBUTION: dict[Contribution, Callable[[Observation], int]] = {
-    "nothing": nothing,
-    "everything": everything,
+    "nothing": lambda view: 0,
+    "everything": remaining,
     "conditional": conditional,
 }
 

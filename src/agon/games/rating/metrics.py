@@ -47,7 +47,6 @@ def averages(
     table: pd.DataFrame,
     by: Sequence[str] = ("rater", "dimension", "aspect"),
     pooling: str = "turns",
-    level: float = 0.95,
 ) -> pd.DataFrame:
     """Mean scores: the `by` keys, value, n, low, high; intervals are between matches. For an order of theory of mind it is the
     share of turns that show it.
@@ -56,15 +55,15 @@ def averages(
     the mean over matches of the mean over turns; n counts matches.
     """
     if pooling == "turns":
-        return pooled(table.assign(hits=table.value, n=1), by, level=level, limits=SHARE)
+        return pooled(table.assign(hits=table.value, n=1), by, limits=SHARE)
     if pooling != "games":
         raise AgonError(f"pooling is {pooling!r}; it must be turns or games")
     keys = list(by)
     means = table.groupby([*keys, "match"], observed=True, dropna=False).value.mean().reset_index()
-    return summary(means, ["value"], keys, level, limits={"value": SHARE})[[*keys, "value", "n", "low", "high"]]
+    return summary(means, ["value"], keys, limits={"value": SHARE})[[*keys, "value", "n", "low", "high"]]
 
 
-def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect"), level: float = 0.95) -> pd.DataFrame:
+def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect")) -> pd.DataFrame:
     """Winners against losers: `by`, winners, losers (mean scores over turns), n_winners, n_losers, difference, delta, low, high, p.
 
     `table`: scores with a column `won`. delta, as published: winners over losers, less 1. low, high and p (two-sided, of this row by
@@ -74,16 +73,14 @@ def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect"), l
     rows = []
     rated = table[table.won.notna()].assign(hits=lambda scores: scores.value, n=1).astype({"won": bool})
     for key, part in rated.groupby(list(by), observed=True, sort=True, dropna=False):
-        contrast = contrast_ratios(
-            [part[part.won], part[~part.won]], lambda means: means[0] / means[1] - 1, level=level
-        )
+        contrast = contrast_ratios([part[part.won], part[~part.won]], lambda means: means[0] / means[1] - 1)
         if not all(contrast.n):
             continue
         winners, losers = contrast.ratios
         delta = winners / losers - 1 if losers else np.nan
         rows.append(
             (
-                *_tuple(key),
+                *key,
                 *contrast.ratios,
                 *contrast.n,
                 winners - losers,
@@ -97,13 +94,7 @@ def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect"), l
     return pd.DataFrame(rows, columns=[*by, *names])
 
 
-def _tuple(key: object) -> tuple[object, ...]:
-    return key if isinstance(key, tuple) else (key,)
-
-
-def reliability(
-    table: pd.DataFrame, between: str = "rater", by: Sequence[str] = ("dimension",), level: float = 0.95
-) -> pd.DataFrame:
+def reliability(table: pd.DataFrame, between: str = "rater", by: Sequence[str] = ("dimension",)) -> pd.DataFrame:
     """The agreement of judgements of the same unit: the `by` keys, metric, value, n (units judged at least twice), low, high.
 
     `between`: whose judgements are compared: rater (inter-rater, of one repetition), or repetition (test-retest; name rater in
@@ -123,14 +114,12 @@ def reliability(
         errors, df = jackknife(sums, _measures) if len(sums) > 1 else (np.full(3, np.nan), np.zeros(3))
         for place, (metric, limits) in enumerate({"alpha": (-np.inf, 1.0), "mae": SHARE, "agreement": SHARE}.items()):
             if not np.isnan(values[place]):
-                low, high = ends(values[place], errors[place], df[place], len(sums), level, limits)
-                rows.append((*_tuple(key), metric, values[place], len(part), low, high))
+                low, high = ends(values[place], errors[place], df[place], len(sums), limits=limits)
+                rows.append((*key, metric, values[place], len(part), low, high))
     return pd.DataFrame(rows, columns=[*by, *MEASURED])
 
 
-def distance(
-    table: pd.DataFrame, reference: str, by: Sequence[str] = ("dimension",), level: float = 0.95
-) -> pd.DataFrame:
+def distance(table: pd.DataFrame, reference: str, by: Sequence[str] = ("dimension",)) -> pd.DataFrame:
     """The distance of judgements from those of the rater `reference`: the `by` keys, metric, value, n, low, high.
 
     Every other rater's judgement makes a pair with the reference's; n counts pairs. agreement: share that are equal. mae: mean
@@ -141,13 +130,13 @@ def distance(
     both = table[table.rater != reference].merge(references, on=UNIT, suffixes=("", "_reference"))
     apart = (both.value - both.value_reference).abs()
     parts = [
-        pooled(both.assign(hits=hits, n=1), by, level=level, limits=SHARE).assign(metric=metric)
+        pooled(both.assign(hits=hits, n=1), by, limits=SHARE).assign(metric=metric)
         for metric, hits in (("agreement", apart < SAME), ("mae", apart))
     ]
     return pd.concat(parts, ignore_index=True)[[*by, *MEASURED]]
 
 
-def compare_raters(table: pd.DataFrame, assessor: str, level: float = 0.95) -> pd.DataFrame:
+def compare_raters(table: pd.DataFrame, assessor: str) -> pd.DataFrame:
     """Compares raters with an assessor (`distance`) and with each other (`reliability`), for every dimension and order.
 
     Columns: between (assessor, raters), dimension, aspect (an order, or empty: all together), metric, value, n, low, high, absent
@@ -158,8 +147,8 @@ def compare_raters(table: pd.DataFrame, assessor: str, level: float = 0.95) -> p
         part.assign(between=between).reindex(columns=["between", "dimension", "aspect", *MEASURED], fill_value="")
         for by in (["dimension"], ["dimension", "aspect"])
         for between, part in (
-            ("assessor", distance(table, assessor, by, level)),
-            ("raters", reliability(raters, by=by, level=level)),
+            ("assessor", distance(table, assessor, by)),
+            ("raters", reliability(raters, by=by)),
         )
     ]
     key = ["between", "dimension", "aspect", "metric"]
@@ -223,7 +212,7 @@ def _unit_counts(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
         apart = np.abs(x[:, None] - x[None, :])
         spread = (apart**2).sum() / (m - 1)
         equal = ((apart < SAME).sum() - m) / 2
-        rows.append((*_tuple(key), m, x.sum(), (x**2).sum(), spread, m * (m - 1) / 2, apart.sum() / 2, equal))
+        rows.append((*key, m, x.sum(), (x**2).sum(), spread, m * (m - 1) / 2, apart.sum() / 2, equal))
     return pd.DataFrame(rows, columns=[*unit, *COUNTS])
 
 

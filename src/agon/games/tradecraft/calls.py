@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from string import digits
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from agon.games.reading import Reading
-from agon.games.schemas import TOOL, Schema, keys, object_of
-from agon.games.spaces import Dice, Space, one_line
+from agon.games.schemas import TOOL, Schema, keys, object_of, unique_keys
+from agon.games.spaces import Dice, Space, no_number, one_line
 from agon.games.tradecraft.amounts import Hand, hand_to_json
 from agon.games.tradecraft.recipes import Craft, Ruleset
 
@@ -274,7 +274,7 @@ def _read(source: str) -> CallReading | None:
     """The call in the text of a JSON object, or its fault; None if it is no call."""
     try:
         value = json.loads(
-            source, object_pairs_hook=_unique_keys, parse_constant=_reject_constant, parse_float=_float, parse_int=_int
+            source, object_pairs_hook=unique_keys, parse_constant=no_number, parse_float=_float, parse_int=_int
         )
     except json.JSONDecodeError as error:
         return CallReading(
@@ -291,17 +291,6 @@ def _read(source: str) -> CallReading | None:
             else CallReading(None, '"tool" must be a text', source)
         )
     return CallReading(None, 'the JSON object has no "tool" of its own', source) if '"tool"' in source else None
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        raise ValueError("it has a key twice")
-    return values
-
-
-def _reject_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number")
 
 
 def _float(digits: str) -> float:

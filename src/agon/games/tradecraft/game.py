@@ -4,8 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
+from agon.errors import require_choice
 from agon.games.base import (
     PUBLIC,
     Dice,
@@ -15,6 +16,7 @@ from agon.games.base import (
     Note,
     Observation,
     Times,
+    check_counts,
     empty_histories,
     refuse_illegal,
     reveal,
@@ -124,11 +126,8 @@ class TradeCraft(Game[State]):
             raise ValueError(
                 f"{self.name}: {seats} hands and {len(self.targets)} targets; each of 2 or more players has one"
             )
-        for what in ("turns", "attempts", "calls", "length"):
-            if type(getattr(self, what)) is not int or getattr(self, what) < 1:
-                raise ValueError(f"{self.name}: {what} is {getattr(self, what)!r}; it must be a number of at least 1")
-        if self.end not in get_args(End):
-            raise ValueError(f"{self.name}: end is {self.end!r}; it must be turn or first")
+        check_counts(self.name, turns=self.turns, attempts=self.attempts, calls=self.calls, length=self.length)
+        require_choice(f"{self.name}: end", self.end, End)
         hands = tuple(self._items(hand, f"the hand of seat {seat}") for seat, hand in enumerate(self.hands))
         targets = tuple(self._items(target, f"the target of seat {seat}") for seat, target in enumerate(self.targets))
         for seat, (hand, target) in enumerate(zip(hands, targets, strict=True)):

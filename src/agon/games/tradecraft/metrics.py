@@ -50,9 +50,7 @@ PHASES = ("propose", "decide", "craft")
 USED = ("match", "round", "turn", "phase", "seat", "asked", "action", "attempts", "fallback", "detail", "payoff")
 
 
-def trading(
-    turns: pd.DataFrame, by: Sequence[str] = ("agent",), level: float = 0.95, cluster: str = "match"
-) -> pd.DataFrame:
+def trading(turns: pd.DataFrame, by: Sequence[str] = ("agent",), cluster: str = "match") -> pd.DataFrame:
     """Long form: the `by` keys (columns of turns), metric, value, n, low, high; intervals are between matches.
 
     `cluster`: another column that a whole match shares, such as its problem: they are between these.
@@ -71,7 +69,7 @@ def trading(
     seats = calls.drop_duplicates(["match", "seat"])[_keys([*by, cluster])]
     tally = _tally_all(calls, by).merge(seats, on=["match", "seat"])
     limits = {name: SHARE if name in SHARES else RATE for name in tally.metric.unique()}
-    table = pooled(tally, [*by, "metric"], cluster, level, limits)
+    table = pooled(tally, [*by, "metric"], cluster, limits)
     return table.sort_values([*by, "metric"], kind="stable").reset_index(drop=True)
 
 
@@ -89,9 +87,7 @@ def _tally_all(calls: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return pd.concat([part for part in parts if len(part)])
 
 
-def first_seat(
-    turns: pd.DataFrame, by: Sequence[str] = (), level: float = 0.95, cluster: str = "match"
-) -> pd.DataFrame:
+def first_seat(turns: pd.DataFrame, by: Sequence[str] = (), cluster: str = "match") -> pd.DataFrame:
     """The value of proposing first: by, metric first_seat_advantage, value, n (games), low, high.
 
     The share of games that the first seat wins less the other seats' mean share. `by`, `cluster`: columns that a whole match shares.
@@ -102,7 +98,7 @@ def first_seat(
     won = games.assign(first=games.won.where(games.seat == 0), others=games.won.where(games.seat != 0))
     means = won.groupby(list(dict.fromkeys(["match", *keys])), dropna=False)[["first", "others"]].mean().reset_index()
     tally = means.assign(metric="first_seat_advantage", hits=means["first"] - means.others, n=1)
-    return pooled(tally, [*by, "metric"], cluster, level, (-1.0, 1.0))
+    return pooled(tally, [*by, "metric"], cluster, (-1.0, 1.0))
 
 
 def players(turns: pd.DataFrame) -> pd.DataFrame:

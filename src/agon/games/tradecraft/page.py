@@ -36,6 +36,7 @@ SHOWN = 30
 """The number of proposals, and of ways to make an item, on the page."""
 ASKED = {"propose": "Propose a trade", "decide": "Accept this trade?", "craft": "Craft, then finish your turn"}
 DECIDED = {"accept": "you accept", "reject": "you reject"}
+OUTCOMES = {"accept": "accepted", "reject": "rejected"}
 FORMS = {"propose": proposal, "decide": decision, "craft": workshop}
 """Phase -> its form."""
 
@@ -87,7 +88,7 @@ class TradeCraftPage(FamilyPage):
         """A proposal or a decision; the log has the terms."""
         if event.seat is None or event.phase not in ("proposal", "decision"):
             return ""
-        return f"{names[event.seat]}: {say(event.value.get('decision', 'a proposal'))}"
+        return f"{names[event.seat]}: {say(OUTCOMES.get(event.value.get('decision'), 'a proposal'))}"
 
     def question(self, view: Observation, say: Say) -> str:
         """The question of the phase."""
@@ -174,16 +175,18 @@ def _hands_in_view(scene: Scene) -> dict[str, Mapping[str, Any]]:
 
 
 def _turn(scene: Scene, facts: Facts) -> str:
-    """The number of the turn, its proposer, and its phase, as HTML."""
+    """The number of the turn, and before the end its proposer and its phase, as HTML."""
     turn = next((event.value for event in reversed(scene.view.past) if event.phase == "turn"), None)
     say = scene.say
     if turn is None:
         return f"<h2>{say('Not begun')}</h2>"
+    title = f"<h2>{say('Turn {} of at most {}', turn['turn'], facts.turns)}</h2>"
+    if scene.over:
+        return title
     now = ' aria-current="step"'
     steps = "".join(f"<li{now if phase == scene.view.phase else ''}>{say(name)}</li>" for phase, name in PHASES.items())
     whose = f"<p>{say('Proposer of this turn: {}.', scene.called(turn['proposer']))}</p>"
-    title = say("Turn {} of at most {}", turn["turn"], facts.turns)
-    return f'<h2>{title}</h2>{whose}<ol class="steps">{steps}</ol>'
+    return f'{title}{whose}<ol class="steps">{steps}</ol>'
 
 
 def _target_card(scene: Scene, hands: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
@@ -193,7 +196,8 @@ def _target_card(scene: Scene, hands: Mapping[str, Mapping[str, Any]], target: M
     hand = hands.get(scene.players[scene.own], {})
     missing = shortage(hand, target)
     state = say("Still missing: {}.", goods(missing, say)) if missing else say("You hold it.")
-    aim = say("Your target, known to you alone: {}", f'<span class="big">{goods(target, say)}</span>')
+    big = f'<span class="big">{goods(target, say)}</span>'
+    aim = say("Your target: {}", big) if scene.over else say("Your target, known to you alone: {}", big)
     return f'<div class="card"><p>{aim}</p><p>{state}</p></div>'
 
 
@@ -279,7 +283,7 @@ def _proposal(scene: Scene, entry: Mapping[str, Any]) -> str:
         terms = say("gives {}, asks for {}", offer, request)
         if not entry["offer"] and not entry["request"]:
             terms = say("nothing")
-    outcomes = {"accept": f"<strong>{say('accepted')}</strong>", "reject": f"<strong>{say('rejected')}</strong>"}
+    outcomes = {word: f"<strong>{say(outcome)}</strong>" for word, outcome in OUTCOMES.items()}
     messages = "".join(
         f"<br>{say('{} says: “{}”', player, text(entry[key]))}"
         for key, player in (("message", who), ("reply", whom))

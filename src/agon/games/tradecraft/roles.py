@@ -8,14 +8,16 @@ a role begins with a conversation of its own, so that none grows beyond one part
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple
 
-from agon.agents.base import Place, Reply, times_asked, total_cost
+import msgspec
+
+from agon.agents.base import Count, Place, Reply, times_asked, total_cost
 from agon.agents.keeping import Overflow, limit_context
 from agon.agents.llm import LLM, CutOff, Draft, ask
 from agon.agents.prompts import OURS, Template, reads_template, require_own_words, source_of
 from agon.agents.reads import reads_of
-from agon.errors import AgonError, require_choice
+from agon.errors import AgonError
 from agon.games import Dice, Observation
 from agon.games.base import Times
 from agon.games.reading import Reading, strip_thinking
@@ -28,6 +30,7 @@ from agon.registry import kind
 
 Role = Literal["proposer", "decision_maker", "planner", "crafter"]
 Phase = Literal["propose", "decide", "craft"]
+Number = Annotated[int, msgspec.Meta(ge=0)]
 ROUTES: dict[str, Role] = {"propose": "proposer", "decide": "decision_maker", "craft": "crafter"}
 """The router: phase -> its role."""
 STEPS: dict[Role, int] = {"proposer": 8, "decision_maker": 8, "planner": 5, "crafter": 10}
@@ -151,12 +154,12 @@ class Roles:
         place: Place,
         *,
         persona: str = "unprimed",
-        steps: Mapping[Role, int] = STEPS,
-        attempts: int = 3,
+        steps: Mapping[Role, Count] = STEPS,
+        attempts: Count = 3,
         plan_before: Sequence[Phase] = ("craft",),
-        recent: int = 10,
-        condensed: int = 20,
-        quoted: int = 400,
+        recent: Count = 10,
+        condensed: Number = 20,
+        quoted: Number = 400,
         folder: str | None = None,
         prompts: str = OURS,
         answer_tokens: int = 150,
@@ -168,23 +171,6 @@ class Roles:
     ) -> None:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
-        for name, value in (("steps", steps), ("expected", expected)):
-            if not isinstance(value, Mapping):
-                raise ValueError(f"{name} is {value!r}; it must give a number for each role")
-        for name, least, number in (
-            ("attempts", 1, attempts),
-            ("recent", 1, recent),
-            ("condensed", 0, condensed),
-            ("quoted", 0, quoted),
-            *((f"steps of {role}", 1, number) for role, number in steps.items()),
-        ):
-            if type(number) is not int or number < least:
-                raise ValueError(f"{name} is {number!r}; it must be a whole number of at least {least}")
-        if unknown := {*steps, *expected} - {*STEPS} or {*plan_before} - {*get_args(Phase)}:
-            raise ValueError(f"there is no {sorted(unknown)[0]}; there are {', '.join((*STEPS, *get_args(Phase)))}")
-        require_choice("overflow", overflow, Overflow)
-        require_choice("cut_off", cut_off, CutOff)
-        require_choice("reading_rule", reading_rule, ReadingRule)
         self.place, self.model, self.persona, self.folder = place, limit_context(place.model), persona, folder
         self.overflow, self.cut_off = overflow, cut_off
         self.steps, self.attempts, self.plan_before = {**STEPS, **steps}, attempts, tuple(plan_before)

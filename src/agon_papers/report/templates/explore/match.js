@@ -1,24 +1,34 @@
-// The moves of any game for stepper.js. data: games (agon_papers.report.stepper.match_data, and title, result, silent), filters {column: label}.
+// The moves of any game for stepper.js. data: games (agon_papers.report.stepper.match_data, and title, result, rules, silent, echo), filters {column: label}.
 const opening = "Nobody has moved yet.";
 
 /** What an action is, by the phase in which games ask for it: [sign, verb], and for private answers what they are about. */
-const PHASES = {clue: ["“", "says:"], vote: ["☑", "votes for"], guess: ["?", "guesses"], propose: ["⅓", "proposes"], contribute: ["+", "gives"],
+const PHASES = {clue: ["“", "gives the clue"], vote: ["☑", "votes for"], guess: ["?", "guesses"], propose: ["⅓", "proposes"], contribute: ["+", "gives"],
   identify: ["?", "thinks:", "whose role it thinks it knows"], evaluate: ["?", "thinks that each suspects:", "whom it thinks that each player suspects"]};
 const phase = (move) => PHASES[move.phase] || ["•", "plays"];
 const sign = (move) => phase(move)[0];
 const signed = (points) => `${points > 0 ? "+" : ""}${+points.toFixed(2)}`;
 
+/** What was done; a clue in quotation marks. */
+const done = (move, act) => (move.phase === "clue" && act.does !== data.unreadable ? `“${act.does}”` : act.does);
+
 function told(move) {
   const [, verb, about] = phase(move);
   const names = move.acts.map((act) => game.players[act.seat].name);
-  const acts = about ? `${names.join(", ")}: each says to nobody else ${about}` : move.acts.map((act, place) => `${names[place]} ${act.does === data.unreadable ? "gives no readable answer" : `${verb} ${act.does}`}`).join("; ");
+  const acts = about ? `${names.join(", ")}: each says to nobody else ${about}` : move.acts.map((act, place) => `${names[place]} ${act.does === data.unreadable ? "gives no readable answer" : `${verb} ${done(move, act)}`}`).join("; ");
   return acts + (move.paid.some(Boolean) ? `. Points: ${move.paid.map(signed).join(", ")}` : "");
 }
 
 const quoted = (words) => words.map((word) => `“${word}”`).join(", ");
 
 function details() {
-  return [el("p", {class: "soft"}, [game.secrets.length ? `Secret: ${quoted(game.secrets)}.` : "", game.silent].filter(Boolean).join(" "))];
+  return [el("p", {class: "soft"}, game.rules), el("p", {class: "soft"}, [game.secrets.length ? `Secret: ${quoted(game.secrets)}.` : "", game.silent, game.echo].filter(Boolean).join(" "))];
+}
+
+/** The tiles of moves with few options, and what they mean. */
+function key() {
+  const acts = game.moves.filter((move) => move.phase === "move").flatMap((move) => move.acts).filter((act) => act.place !== undefined);
+  const known = [...new Map(acts.sort((one, other) => one.place - other.place).map((act) => [act.does, act]))];
+  return el("p", {class: "key soft"}, known.map(([does, act]) => [el("span", {class: `tile look${act.place}`}, act.tile), ` ${does}  `]));
 }
 
 /** A column for every move, with a tile for every player that moved. */
@@ -57,7 +67,7 @@ function seated(seat, at) {
   const thinks = latest(at, seat, "thinks");
   return el("section", null, el("h2", null, player.name, player.role ? `, ${player.role}` : ""),
     el("p", {class: "soft"}, [player.model, player.agent, player.lacks.length ? `does not know ${quoted(player.lacks)}` : ""].filter(Boolean).join(", ")),
-    el("p", null, act ? [el("span", {class: "soft"}, act.does === data.unreadable ? "" : phase(game.moves[at - 1])[1]), el("strong", {class: "did"}, act.does.replaceAll("; ", "\n"))] : el("span", {class: "soft"}, at ? "does not move now" : "\u00a0")),
+    el("p", null, act ? [el("span", {class: "soft"}, act.does === data.unreadable ? "" : phase(game.moves[at - 1])[1]), el("strong", {class: "did"}, done(game.moves[at - 1], act).replaceAll("; ", "\n"))] : el("span", {class: "soft"}, at ? "does not move now" : "\u00a0")),
     act && act.wrong ? el("p", {class: "soft"}, `(${act.wrong})`) : null,
     act && act.says && act.says !== act.does ? [el("p", {class: "soft"}, "Its whole answer:"), el("blockquote", null, act.says)] : null,
     el("p", null, `${+sum.toFixed(2)} points so far`, paid ? el("strong", null, ` (${signed(paid)})`) : ""),
@@ -66,5 +76,5 @@ function seated(seat, at) {
 }
 
 function board(at) {
-  return [strip(at), el("div", {class: "board"}, game.players.map((_, seat) => seated(seat, at)))];
+  return [key(), strip(at), el("div", {class: "board"}, game.players.map((_, seat) => seated(seat, at)))];
 }

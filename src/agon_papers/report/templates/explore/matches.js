@@ -131,7 +131,7 @@ function show() {
   status.textContent = found.length ? `${grouped(found.length)} of ${grouped(rows.length)} matches` : "No match fits. Choose less, or clear all.";
   const games = [...new Set(found.map(rule))];
   key.replaceChildren(...games.length ? [...new Map(games.flatMap((game) => game.options.map((option) => [option, tile(game, String(game.options.indexOf(option)))])))]
-    .flatMap(([option, made]) => [made, ` ${option}  `]).concat(["· no readable move"]) : []);
+    .flatMap(([option, made]) => [made, ` ${option}  `]).concat(["· no readable move. Parts of bars look like these boxes."]) : []);
   above.replaceChildren(...found.length > 1 ? [together(found)].flat() : []);
   list.replaceChildren(...found.slice(0, pages.limit).map(pictured));
   pages.update(found.length);
