@@ -151,7 +151,7 @@ def test_a_budget_stops_it_and_the_same_command_goes_on(project):
     assert "cot_once less than zs_once after" in whole
     assert "now: python -m agon play experiment=until partial=true" in whole
     config = project.folder / "conf/config.yaml"
-    config.write_text(config.read_text().replace("\npartial: false", "\npartial: true"))
+    config.write_text(f"{config.read_text()}\npartial: true\n")
     play = project.run("play", "experiment=until", "fresh=true")  # as a study's stage does
     compared = done(
         project.run("compare", "--experiment=until", "--metric=cooperation_rate", "--by=agent:zs_once,cot_once")
