@@ -89,6 +89,6 @@ def test_a_game_that_cannot_be_says_why():
         ({"tested": [3]}, "there is no seat 3"),
         ({"semantics": "paper"}, "it must be strict or published"),
         ({"cooperate": "x"}, "payoff holds the text 'x': write numbers"),
-        ({"rounds": 0}, "at least 1"),
+        ({"rounds": 0}, "rounds is 0; it must be a whole number, 1 at least"),
     ]
     assert unrefused(prisoners, cases) == []

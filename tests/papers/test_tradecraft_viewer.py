@@ -1,12 +1,15 @@
-"""TradeCraft looked at: tables of a match say what the engine did, plans reach targets, the figure has all hands."""
+"""TradeCraft looked at: tables of a match say what the engine did, plans reach targets, the timeline is read in grey too."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from claims import executed, functions_of
+from matplotlib.colors import to_rgb
 from tradecraft_games import HANDS, alchemy, proposal, tradecraft
 
+from agon import figures
 from agon.agents import seat_dice
 from agon.agents.scripts import anything
 from agon.figures import viewer
@@ -16,6 +19,7 @@ from agon.plan import Match, Seat
 from agon.play import play_now, turns_table
 from agon.replay import replay_in
 from agon.turns import write, write_games
+from agon_papers.tradecraft.timeline import CHANGES, OUTCOMES, timeline
 
 GAMES = {"two": tradecraft(), "three": tradecraft(3), "four": tradecraft(4, turns=4), "alchemy": alchemy()}
 GAMES["first"] = tradecraft(end="first")
@@ -183,19 +187,41 @@ def test_a_target_that_cannot_be_made_or_is_held_says_so():
     assert crafts(game).makes.tolist() == ["no craft is needed", "not craftable"]
 
 
-# --- the figure
+# --- the timeline
 
 
-def test_the_figure_has_all_hands_and_marks_what_changed(page):
-    names = page(tradecraft(turns=2), scripted)
-    held, changed = names["held"], names["changed"]
-    assert [*held] == ["start", "turn 1: accepted", "turn 2: no proposal: no action"]
-    assert held.loc["Player 1: stick"].tolist() == [5, 3, 3] and held.loc["Player 2: stick"].tolist() == [0, 2, 2]
-    rows = {held.index[row]: column for row, column in zip(*changed.nonzero(), strict=True)}
-    sides = {f"Player {seat}: {item}": 1 for seat in (1, 2) for item in ("stick", "cobblestone")}
-    assert rows == sides
-    shown = [text.get_text() for text in names["axes"].texts]
-    assert (
-        len(shown) == (changed | held.ne(0).to_numpy()).sum()
-        and "won by nobody in 2 turns" in names["chart"].get_suptitle()
-    )
+@pytest.mark.parametrize("game", [GAMES["first"], GAMES["three"]], ids=["first", "three"])
+def test_the_same_pictures_are_the_same_bytes(game, tmp_path: Path):
+    turns = played(game)
+    turns = turns[turns["round"] <= 4]
+    for name in ("one", "other"):
+        figures.save(timeline(turns, "A match"), tmp_path / name)
+    for kind in ("png", "svg"):
+        assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"other.{kind}").read_bytes()
+
+
+def test_marks_are_told_apart_without_colour():
+    marks = [*OUTCOMES.values(), *CHANGES.values()]
+    assert len({(mark.marker, mark.filled) for mark in marks}) == len(marks)
+    greys = [sum(to_rgb(colour)) for colour in {mark.colour for mark in marks}]
+    assert len(set(greys)) == len(greys)
+
+
+def texts(made):
+    return [text.get_text() for axes in made.axes for text in axes.texts]
+
+
+def test_the_timeline_names_offers_and_winners():
+    def script(view, dice):
+        crafts = (
+            view.phase == "craft" and view.rules.players[view.seat] == "Player 1" and view.legal.hand.get("oak_log")
+        )
+        if crafts:
+            return Call(tool="craft_apply", inputs={"oak_log": 1}, outputs={"oak_planks": 4})
+        return anything(view, dice) if view.phase == "decide" else scripted(view, dice)
+
+    fields = {"hands": [{"oak_log": 1, "stick": 2}, {"cobblestone": 1}], "targets": [{"oak_planks": 4}, {"bucket": 1}]}
+    made = timeline(played(tradecraft(**fields), script), "A match")
+    assert {"P1 to P2", "2 stick", "for", "1 cobblestone", "wins"} <= set(texts(made))
+    title = " ".join(made.get_suptitle().split())
+    assert title == "A match: Player 1 has its target after turn 1 (proposals: 1, trades: 1)"
