@@ -99,6 +99,7 @@ QUOTES = {
     "docs/tutorials/your-model-beside-the-papers.md": "says what the paper calls it",
     "notebooks/counterfactual_claims.ipynb": "the paper's records",
     "notebooks/counterfactual_findings.ipynb": "the paper's records",
+    "notebooks/counterfactual_live.ipynb": "the paper's rows beside own ones",
     "notebooks/statistics.ipynb": "designs of the paper's records",
     "notebooks/twins.ipynb": "the paper's records",
 }
