@@ -102,7 +102,9 @@ def test_a_tournament_of_one_game_is_enough(tmp_path, game):
 def test_own_games_of_one_family_leave_the_others_out(tmp_path):
     turns = some(tmp_path, "magic_standin", game="public_goods")
     said = executed("magic_live", tmp_path, turns_path=turns)
-    assert "no win rate" in said and "No area" in said and "own:" not in (tmp_path / "tables/magic_live_9.csv").read_text()
+    assert (
+        "no win rate" in said and "No area" in said and "own:" not in (tmp_path / "tables/magic_live_9.csv").read_text()
+    )
 
 
 def test_own_models_are_beside_the_printed_ones_in_every_table(tmp_path):
