@@ -14,7 +14,7 @@ from agon import ROOT, AgonError
 from agon.agents.llm import LLM
 from agon.agents.scripts import anything
 from agon.agents.styles import SelfConsistency
-from agon.conf import load
+from agon.conf import build, load, settings_of
 from agon.games.matrix.scripts import grim
 from agon.models import Answer, CallFailed, Request, message
 from agon.models.anthropic import Anthropic
@@ -160,8 +160,8 @@ def test_a_conversation_that_is_refused_for_good_ended_in_an_error():
 
 
 def test_another_word_than_void_or_as_done_is_refused():
-    with pytest.raises(AgonError, match="it must be void or as_done"):
-        only(MOVE, cut_off="whole")
+    with pytest.raises(AgonError, match="cut_off does not fit: it is 'whole', and must be as_done or void"):
+        build(settings_of("agent", "zs") | {"cut_off": "whole"})
 
 
 # --- recorded, and played again
