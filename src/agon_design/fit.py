@@ -66,6 +66,7 @@ def check(content: Preregistration, matches: Sequence[Match]) -> list[str]:
     for exclusion in content.exclusions:
         if isinstance(exclusion, Exclusion):
             _check_exclusion(exclusion, plan)
+    _check_sides(content, plan)
     if content.until is not None:
         try:
             require_metrics([content.until.metric])
@@ -81,27 +82,37 @@ def _check_question(asked: Question, plan: Plan) -> Iterator[str]:
     [name], columns = asked.metrics, [*plan.seats.columns.drop("match"), *OPPONENTS]
     if unknown := [column for column in (asked.column, *asked.strata) if column not in columns]:
         raise AgonError(f"no seat has {unknown[0]!r} before it plays: {suggest(unknown[0], columns)}")
+    units = _comparable_units(asked, plan)
+    if name in {metric.name for metric in all_metrics() if metric.of_asking}:
+        return
+    trials = {(match.game.name, match.game.variant): match for match in plan.matches}
+    played = [
+        replace(trials[key], seats=(RANDOM,) * trials[key].game.seats)
+        for key in dict.fromkeys(units.kind[units[name].notna()])
+    ]
+    turns = with_all(turns_of([(match, play_now(match)) for match in played]))
+    values = measure(turns, plan.games, [name]).groupby("match")[name].count()
+    if without := [f"{match.game.name} {match.game.variant}" for match in played if not values[match.id]]:
+        yield f"a trial match of {', '.join(without)} with random moves has no {name}: see whether it fits (agon list metrics)"
+
+
+def _comparable_units(asked: Question, plan: Plan) -> pd.DataFrame:
+    """The units of a question, with `kind` (game and variant), and 0 as the metric of those that can have it.
+
+    Raises AgonError where no two of both conditions can be compared.
+    """
+    [name] = asked.metrics
     units, conditions = units_asked(plan.seats, plan.games, asked)
     game_of = plan.seats.drop_duplicates("match").set_index("match")[["game", "variant"]].agg(tuple, axis=1)
     game, able = units["match"].map(game_of), games_with(name, plan.games)
     if not able:
         games = ", ".join(metric.games for metric in all_metrics() if metric.name == name)
         raise AgonError(f"no planned match has the metric {name}, which is for games: {games} (agon list metrics)")
-    units = units.assign(**{name: np.where(game.isin(able), 0.0, np.nan)}, silent=False)
+    units = units.assign(**{name: np.where(game.isin(able), 0.0, np.nan)}, silent=False, kind=game)
     pair = conditions[0], conditions[1]
     if not in_both(units, name, pair, asked.strata)[1]:
         raise AgonError(explain_missing_pair(units, name, pair, asked.strata))
-    if name in {metric.name for metric in all_metrics() if metric.of_asking}:
-        return
-    trials = {(match.game.name, match.game.variant): match for match in plan.matches}
-    played = [
-        replace(trials[key], seats=(RANDOM,) * trials[key].game.seats)
-        for key in dict.fromkeys(game[units[name].notna()])
-    ]
-    turns = with_all(turns_of([(match, play_now(match)) for match in played]))
-    values = measure(turns, plan.games, [name]).groupby("match")[name].count()
-    if without := [f"{match.game.name} {match.game.variant}" for match in played if not values[match.id]]:
-        yield f"a trial match of {', '.join(without)} with random moves has no {name}: see whether it fits (agon list metrics)"
+    return units
 
 
 def _check_exclusion(exclusion: Exclusion, plan: Plan) -> None:
@@ -110,6 +121,39 @@ def _check_exclusion(exclusion: Exclusion, plan: Plan) -> None:
         existing = sorted({*plan.seats[column]} - {""})
         if name is not None and condition_now(column, name) not in existing:
             raise AgonError(f"exclusion of {exclusion}: no match has {column} {name!r}: {suggest(name, existing)}")
+
+
+def _check_sides(content: Preregistration, plan: Plan) -> None:
+    """Raises AgonError where the exclusions leave a hypothesis nothing to compare, as far as the plan shows it."""
+    excluded = {
+        match.id
+        for match in plan.matches
+        for item in content.exclusions
+        if isinstance(item, Exclusion) and _excludes(item, match)
+    }
+    if not excluded:
+        return
+    kept = [match for match in plan.matches if match.id not in excluded]
+    if not kept:
+        raise AgonError("the exclusions leave out every planned match: take one of them out of the file")
+    for number, hypothesis in enumerate(content.hypotheses, 1):
+        asked = question(hypothesis.metric, hypothesis.by, within=hypothesis.within, alike=hypothesis.alike)
+        try:
+            _comparable_units(asked, Plan.of(kept))
+        except AgonError as error:
+            raise AgonError(
+                f"hypothesis {number}, {hypothesis}: the exclusions leave nothing to compare ({error}): change one of the two"
+            ) from None
+
+
+def _excludes(exclusion: Exclusion, match: Match) -> bool:
+    """Whether an exclusion leaves out a match however it is played."""
+    if exclusion.rounds is not None:
+        return match.game.fixed_rounds is not None and match.game.fixed_rounds < exclusion.rounds
+    return any(
+        name is not None and condition_now(column, name) in [getattr(seat, column) for seat in match.seats]
+        for column, name in (("agent", exclusion.agent), ("model", exclusion.model))
+    )
 
 
 def check_range(until: Until, matches: Sequence[Match]) -> list[str]:

@@ -54,7 +54,7 @@ def test_hypotheses_that_the_plan_cannot_answer_are_refused(text, said):
         hypothesis(more=", within: [game, opponent], alike: true"),
         hypothesis("points", "opponent:uniform,anything"),
         hypothesis("valid_share", "repetition:0,1"),
-        f"{FITS}\nexclusions: [{{agent: uniform}}, {{model: standin}}, {{rounds: 3}}, free words]",
+        f"{FITS}\nexclusions: [{{agent: uniform}}, {{unreadable: 0.5}}, {{rounds: 16}}, free words]",
         f'{FITS}\nuntil: {{by: "agent:zs_once,cot_once", range: [0, 96]}}',
         f'{FITS}\nuntil: {{metric: won, by: "agent:zs_once,cot_once", range: [0, 1]}}',
     ],
@@ -72,6 +72,23 @@ def test_a_metric_without_a_value_in_a_trial_match_is_noted():
 def test_exclusions_of_nobody_are_refused(key, near):
     with pytest.raises(AgonError, match=f"exclusion of matches with .*: did you mean {near}?"):
         registered(f"{FITS}\nexclusions: [{{{key}}}]")
+
+
+@pytest.mark.parametrize(
+    ("exclusions", "says"),
+    [
+        (
+            "[{agent: cot_once}]",
+            r"hypothesis 1, .*: the exclusions leave nothing to compare \(no match has agent 'cot_once'",
+        ),
+        ("[{agent: zs_once}, {agent: anything}]", "hypothesis 1, .*: the exclusions leave nothing to compare"),
+        ("[{model: standin}]", "the exclusions leave out every planned match"),
+        ("[{rounds: 17}]", "the exclusions leave out every planned match"),
+    ],
+)
+def test_exclusions_of_a_whole_side_are_refused(exclusions, says):
+    with pytest.raises(AgonError, match=says):
+        registered(f"{FITS}\nexclusions: {exclusions}")
 
 
 @pytest.mark.parametrize(
