@@ -24,9 +24,9 @@ from openai.types import ChatModel
 
 from agon import ROOT, AgonError
 from agon.conf import CONF, load, settings_of
-from agon.models import CallFailed, Request, extend, message
+from agon.models import Answer, CallFailed, Request, extend, message
 from agon.models.anthropic import Anthropic
-from agon.models.errors import failure, one_line, refusal, seconds_to_wait
+from agon.models.errors import failure, hide_pieces, one_line, refusal, seconds_to_wait
 from agon.models.openai import OpenAI
 from agon.models.recording import Exchange
 from agon.models.remote import charge_of, storable
@@ -313,6 +313,41 @@ def test_a_key_that_the_server_echoes_is_not_in_the_answer(kind, monkeypatch):
     monkeypatch.setenv("SOME_KEY", CANARY)
     found, _ = asked(kind, times=2, answer=lambda body: f"Bearer {CANARY} [move] hare")
     assert [each.text for each in found] == ["Bearer [hidden] [move] hare"] * 2
+
+
+LONG_KEY = "sk-proj-nA7xQ2mZ9tB4vK8sD1fG6hJ3"
+PIECES = {
+    "its beginning": LONG_KEY[:12],
+    "its end": LONG_KEY[-8:],
+    "its middle": LONG_KEY[9:20],
+    "twice": f"{LONG_KEY}{LONG_KEY}",
+    "a space in it": f"{LONG_KEY[:13]} {LONG_KEY[13:]}",
+    "in two lines": f"{LONG_KEY[:20]}\n  {LONG_KEY[20:]}",
+    "letters apart": " ".join(LONG_KEY),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("piece", PIECES.values(), ids=PIECES)
+def test_a_piece_of_a_key_that_a_server_echoes_is_hidden(kind, piece, monkeypatch):
+    monkeypatch.setenv("SOME_KEY", LONG_KEY)
+    [found], _ = asked(kind, answer=lambda body: f"a, {piece}. [move] hare")
+    assert found.text == "a, [hidden]. [move] hare"
+
+
+def test_a_key_in_what_goes_back_to_the_provider_is_hidden(monkeypatch):
+    monkeypatch.setenv("SOME_KEY", LONG_KEY)
+    model = OpenAI(model="m", key="SOME_KEY")
+    deep = json.loads("[" * 700 + "]" * 700)
+    answer = Answer("a", opaque=({"type": "t", "data": f"\\\n{LONG_KEY[8:]}", "deep": deep}, {"quote": '"\\"'}))
+    hidden = model._without_key(answer).opaque
+    assert hidden == ({"type": "t", "data": "\\\n[hidden]", "deep": deep}, {"quote": '"\\"'})
+
+
+def test_a_text_without_a_long_piece_of_the_key_stays(monkeypatch):
+    monkeypatch.setenv("SOME_KEY", LONG_KEY)
+    for text in (LONG_KEY[:7], LONG_KEY[-7:], f"sk-proj- {LONG_KEY[:3]} and so on", "", " \n"):
+        assert hide_pieces(text.replace("sk-proj-", "sk-"), "SOME_KEY") == text.replace("sk-proj-", "sk-")
 
 
 @pytest.mark.parametrize("kind", KINDS)

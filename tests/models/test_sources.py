@@ -148,6 +148,8 @@ def test_bedrock_is_where_its_file_says(monkeypatch):
         ({"headers": {"Authorization": "Bearer quince"}}, "^(?!.*quince).*the header Authorization has a key"),
         ({"headers": {"X-Goog-Api-Key": "quince"}}, "^(?!.*quince).*the header X-Goog-Api-Key has a key"),
         ({"headers": {"x-auth-token": "quince"}}, "^(?!.*quince).*the header x-auth-token has a key"),
+        ({"headers": {"Proxy-Authorization": "quince"}}, "^(?!.*quince).*the header Proxy-Authorization has a key"),
+        ({"headers": {"X-Auth": "quince"}}, "^(?!.*quince).*the header X-Auth has a key"),
         ({"headers": {"X-Title": 3}}, "headers must be texts by name"),
         ({"headers": {"X-Title": "a\r\nb"}}, "headers must be texts by name"),
     ],
@@ -157,6 +159,11 @@ def test_hosts_keys_and_headers_that_cannot_be_are_refused_in_a_line(kind, setti
     with pytest.raises(AgonError, match=said) as refused:
         kind(model="m", **settings)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["X-Author", "X-Author-Id", "x-authors", "X-Authority", "X-Title", "HTTP-Referer"])
+def test_headers_whose_names_only_resemble_those_of_keys_are_sent(name):
+    assert OpenAI(model="m", headers={name: "anyone"}).headers == {name: "anyone"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -18,8 +18,8 @@ LONGEST = 300
 """The most letters of a printed line."""
 READ = 10_000
 """The most letters of a text that are looked at."""
-PIECE = 10
-"""If this many letters of a key stand in a row, they are hidden, even if the rest of the key is missing."""
+PIECE = 8
+"""If this many letters of a key follow each other, they are hidden, even if the rest of the key is missing."""
 SHORTEST = 16
 """Shorter keys are not looked for in answers: for a server without keys a word such as EMPTY serves as the key."""
 NEVER_SENT = ConnectionRefusedError, socket.gaierror
@@ -153,19 +153,32 @@ def one_line(text: str, key: str | None = None) -> str:
 
 
 def hide_pieces(text: str, key: str | None) -> str:
-    """The text without the value of the environment variable `key` and without long pieces of it."""
+    """The text without the value of the environment variable `key` and without pieces of it, also if white space divides them.
+
+    A value that is encoded, or that other signs divide, is not recognized.
+    """
     value = os.environ.get(key or "", "").strip()
     if len(value) < SHORTEST:
         return text
-    pieces = {value[start : start + PIECE] for start in range(len(value) - PIECE + 1)}
-    parts, place = list[str](), 0
-    while place < len(text):
-        end = place
-        while text[end : end + PIECE] in pieces:
-            end += 1
-        parts.append("[hidden]" if end > place else text[place])
-        place = end + PIECE - 1 if end > place else place + 1
-    return "".join(parts)
+    letters = "".join(text.split())
+    half = PIECE // 2  # any piece holds one of these halves, so that few are looked for in usual texts
+    if not any(value[start : start + half] in letters for start in range(0, len(value) - half + 1, half + 1)):
+        return text
+    starts = set[int]()
+    for piece in {value[start : start + PIECE] for start in range(len(value) - PIECE + 1)}:
+        start = letters.find(piece)
+        while start >= 0:
+            starts.add(start)
+            start = letters.find(piece, start + 1)
+    if not starts:
+        return text
+    places = [place for place, letter in enumerate(text) if not letter.isspace()]
+    parts, end = list[str](), 0
+    for start in sorted(starts):
+        if not parts or places[start] > end:
+            parts += [text[end : places[start]], "[hidden]"]
+        end = places[start + PIECE - 1] + 1
+    return "".join(parts) + text[end:]
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -180,7 +180,7 @@ class OpenAI(Remote):
             data = (await client.files.content(file)).content
             answers += [result for raw in data.splitlines() if (result := self._result(raw)) is not None]
         error = state.errors.data[0] if state.errors and state.errors.data else None
-        return Results(answers, _batch_failure(state.status, error and error.code, error and error.message))
+        return Results(answers, _batch_failure(state.status, error and error.code, error and error.message, self.key))
 
     def _result(self, raw: bytes) -> tuple[str, bytes | CallFailed] | None:
         try:
@@ -195,7 +195,7 @@ class OpenAI(Remote):
                 return line.custom_id, refusal(status, {}, body.decode("utf-8", "replace"), self.key)
             error = line.error or _Error()
             code = str(error.code or "")
-            return line.custom_id, _batch_failure(code.removeprefix("batch_"), code, error.message)
+            return line.custom_id, _batch_failure(code.removeprefix("batch_"), code, error.message, self.key)
         return line.custom_id, bytes(line.response.body)
 
     async def weigh(self, request: Request) -> Answer:
@@ -289,9 +289,9 @@ def _message_body(message: Message, call: dict[str, Any] | None, before: dict[st
     return body
 
 
-def _batch_failure(status: str, code: str | None, message: str | None) -> CallFailed:
+def _batch_failure(status: str, code: str | None, message: str | None, key: str | None) -> CallFailed:
     """The failure of a request without an answer, by the state of its batch."""
-    why = one_line(f"the batch is {status}: {': '.join(filter(None, (code, message)))}".removesuffix(": "))
+    why = one_line(f"the batch is {status}: {': '.join(filter(None, (code, message)))}".removesuffix(": "), key)
     if status in ("expired", "cancelled"):  # such requests are not charged
         return CallFailed(status, why)
     if status == "failed" and "limit" in (code or ""):

@@ -20,7 +20,7 @@ import msgspec
 from agon.errors import AgonError
 from agon.games.schemas import write_call
 from agon.models.base import Answer, CallFailed, Message, Model, Request, clean, ended_of
-from agon.models.errors import READ, SHORTEST, broken_answer, error_text, failure, one_line
+from agon.models.errors import READ, broken_answer, error_text, failure, hide_pieces, one_line
 
 T = TypeVar("T")
 NO_WORDS = "(no answer)"
@@ -39,8 +39,10 @@ CONVERSATION = {"model", "messages", "input", "system"}
 """Fields of a request's body that a recording has as messages and model."""
 SCHEMAS = {"schema", "parameters", "input_schema"}
 """Fields of a request's body that hold a JSON schema."""
-SECRET_HEADER = re.compile("auth|cookie|secret|password|(key|token)$", re.I)
-"""Fits the names of headers that would hold a key."""
+SECRET_HEADER = re.compile("auth(?!or(s|ity|ship|[-_]|$))|cookie|secret|password|(key|token)$", re.I)
+"""Fits the names of headers that would hold a key, and not X-Author."""
+JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+"""A text in JSON, with its quotes."""
 DEAREST = 10_000
 """USD. Higher prices of a call are not believed."""
 MOST = 10**9
@@ -342,17 +344,15 @@ class Remote(Model):
         return value
 
     def _without_key(self, answer: Answer) -> Answer:
-        """The answer without the key, since some servers echo the request."""
-        key = os.environ.get(self.key or "", "").strip()
-        texts = {
-            name: getattr(answer, name)
-            for name in ("text", "thinking", "id", "stop", "served", "provider", "fingerprint")
-        }
-        texts["opaque"] = json.dumps(answer.opaque)
-        if len(key) < SHORTEST or not any(key in text for text in texts.values()):
-            return answer
-        hidden = {name: text.replace(key, "[hidden]") for name, text in texts.items()}
-        return replace(answer, **hidden | {"opaque": tuple(json.loads(hidden["opaque"]))})
+        """The answer without the key and pieces of it, since some servers echo the request."""
+        texts = ("text", "thinking", "id", "stop", "served", "provider", "fingerprint")
+        hidden: dict[str, Any] = {name: hide_pieces(getattr(answer, name), self.key) for name in texts}
+        if answer.opaque:
+            content = JSON_TEXT.sub(
+                lambda match: json.dumps(hide_pieces(json.loads(match[0]), self.key)), json.dumps(answer.opaque)
+            )
+            hidden["opaque"] = tuple(json.loads(content))
+        return replace(answer, **hidden)
 
 
 def with_source(answer: Answer, content: Any) -> Answer:
