@@ -10,10 +10,16 @@ import yaml
 from agon import AgonError
 from agon.agents.prompts import prompts, source_of, template_of
 from agon.cli import main
+from agon.cli.places import turns_file
 from agon.conf import CONF, build, configuration, document, load
 from agon.games.base import families
 from agon.games.matrix import MatrixGame
+from agon.models.batch import FILE as JOURNAL
+from agon.models.batch import Journal
+from agon.models.recording import FILE, Recording, read_lines
+from agon.paths import input_path, read_text_file
 from agon.plan import plan
+from agon.turns import read, read_games
 
 SECRET = "a-secret-of-these-tests"
 GAME = {
@@ -468,3 +474,28 @@ def test_a_command_says_it_in_a_line(capsys):
     assert main(["plan", "experiment.name=${oc.env:PATH}"]) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and os.environ["PATH"] not in said
+
+
+# --- what never ends
+
+OPENERS = {
+    "recording": (FILE, lambda pipe: Recording(pipe.parent)),
+    "lines of a recording": ("any.jsonl", lambda pipe: list(read_lines(pipe))),
+    "batches": (JOURNAL, lambda pipe: Journal(pipe.parent, lambda key: False)),
+    "turns": ("turns.parquet", read),
+    "games": ("turns.games.parquet", lambda pipe: read_games(pipe.with_name("turns.parquet"))),
+    "notebook, ruleset, problem": ("any.json", input_path),
+    "settings": ("settings.yaml", document),
+    "text": ("any.txt", read_text_file),
+    "output": ("out.parquet", lambda pipe: turns_file({"out": str(pipe), "force": False}, "any")),
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("name", "opener"), OPENERS.values(), ids=OPENERS)
+def test_a_pipe_or_a_device_in_the_place_of_a_file_is_refused(tmp_path, name, opener):
+    os.mkfifo(tmp_path / name)
+    assert refused(lambda: opener(tmp_path / name)).endswith(f"{name} is a pipe or a device: name a file")
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to("/dev/zero")
+    assert refused(lambda: opener(tmp_path / name)).endswith("is a pipe or a device: name a file")

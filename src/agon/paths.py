@@ -105,10 +105,17 @@ def display_path(path: Path) -> str:
     return visible(str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path))
 
 
+def require_finite(path: Path) -> Path:
+    """The path of an input. Raises AgonError for a pipe, a socket or a device, whose end one might wait for for ever."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise AgonError(f"{display_path(path)} is a pipe or a device: name a file")
+    return path
+
+
 def read_text_file(path: Path, most: int = 1_000_000) -> str:
     """A file's text in UTF-8, of at most `most` bytes. Raises AgonError."""
     try:
-        if not path.is_file():
+        if not require_finite(path).is_file():
             raise AgonError(f"there is no file {display_path(path)}")
         if (size := path.stat().st_size) > most:
             raise AgonError(f"{display_path(path)} has {size:,} bytes: {most:,} are read at most")
@@ -178,8 +185,11 @@ def input_places(path: str | Path) -> list[Path]:
 
 
 def input_path(path: str | Path) -> Path:
-    """The file or folder of an input: the project's, else the one that comes with agon. Where there is neither, the project's path."""
-    return next((place for place in input_places(path) if place.exists()), in_project(path))
+    """The file or folder of an input: the project's, else the one that comes with agon. Where there is neither, the project's path.
+
+    Raises AgonError for a pipe or a device.
+    """
+    return require_finite(next((place for place in input_places(path) if place.exists()), in_project(path)))
 
 
 def input_files(folder: str | Path, pattern: str) -> list[Path]:

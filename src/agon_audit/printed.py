@@ -18,7 +18,7 @@ from scipy import stats
 from agon.errors import AgonError, visible
 from agon.metrics.interval import proportion_interval
 from agon.metrics.record_sets import BLOCK, LOOKS, SURE, required_share, within_cells
-from agon.paths import display_path
+from agon.paths import display_path, require_finite
 
 COLUMNS = "where", "value", "kind", "how", "n", "unit"
 """where: place in the text; value: as printed; kind: one of KINDS; how: an expression over `turns`, true or false for a
@@ -49,7 +49,7 @@ class Decision(NamedTuple):
 def read_numbers(path: Path) -> pd.DataFrame:
     """The file of printed numbers: CSV with COLUMNS, of which how, n and unit may be missing or empty. Raises AgonError."""
     try:
-        table = pd.read_csv(path, dtype="str", keep_default_na=False)
+        table = pd.read_csv(require_finite(path), dtype="str", keep_default_na=False)
     except (OSError, ValueError, pd.errors.ParserError) as error:
         raise AgonError(f"{display_path(path)} cannot be read: {visible(str(error).partition(chr(10))[0])}") from None
     if not {"where", "value", "kind"} <= set(table) <= set(COLUMNS):

@@ -13,8 +13,10 @@ from agon import AgonError
 from agon.conf import load
 from agon.games.matrix import MatrixGame
 from agon_audit.audit import audit
+from agon_audit.formats import find_files
 from agon_audit.guess import guess, written
 from agon_audit.mapping import as_mapping, read_mapping
+from agon_audit.printed import read_numbers
 from agon_audit.turns import tidy
 
 PD = {"actions": ["C", "D"], "payoff": [[[3, 3], [0, 5]], [[5, 0], [1, 1]]]}
@@ -440,3 +442,11 @@ def test_replays_with_forfeits_name_what_they_counted_as():
 @pytest.mark.parametrize("name", GAMES)
 def test_the_games_of_the_logs_are_in_normal_form(name):
     assert isinstance(load("game", name), MatrixGame)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("opener", [lambda pipe: list(find_files(pipe, "**/*")), read_numbers])
+def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path, opener):
+    os.mkfifo(tmp_path / "games.csv")
+    with pytest.raises(AgonError, match=r"games.csv is a pipe or a device: name a file$"):
+        opener(tmp_path / "games.csv")

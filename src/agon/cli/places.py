@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agon.errors import AgonError, visible
-from agon.paths import ROOT, SHIPPED, display_path, in_project, input_path
+from agon.paths import ROOT, SHIPPED, display_path, in_project, input_path, require_finite
 
 if TYPE_CHECKING:
     from agon.models import Model
@@ -134,7 +134,7 @@ def turns_file(settings: Settings, name: str) -> Path:
     out = outside_data(settings["out"] or f"transcripts/{name}.parquet")
     if not out.exists() or (settings["force"] and out.is_file()):
         return note_outside(out)
-    if not is_turns(out):
+    if not is_turns(require_finite(out)):
         raise AgonError(
             f"{display_path(out)} exists and is not a turns table: choose another file with out=, or move this one away"
         )

@@ -21,6 +21,7 @@ from agon.models.base import Answer, CallFailed, Halted, Model, Request, key_of
 from agon.models.errors import one_line
 from agon.models.limits import LONGEST_REST
 from agon.models.remote import Remote, Results
+from agon.paths import require_finite
 
 T = TypeVar("T")
 FILE = "batches.jsonl"
@@ -66,7 +67,7 @@ class Journal:
         self.path, self.is_recorded = folder / FILE, is_recorded
         self.batches: dict[str, Batch] = {}
         """Our name -> the batch, with all changes."""
-        if self.path.exists():
+        if require_finite(self.path).exists():
             for raw in self.path.read_bytes().splitlines(keepends=True):
                 if raw.endswith(b"\n"):  # else a crash tore the line, and its batch was not submitted
                     self._hold(self._read(raw))

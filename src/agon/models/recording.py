@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 from agon.errors import AgonError
 from agon.models.base import Answer, CallFailed, Ended, Message, ReadingRule, Tokens, TooLong
 from agon.models.errors import one_line
+from agon.paths import require_finite
 
 FILE = "exchanges.jsonl"
 
@@ -152,7 +153,7 @@ _encode = msgspec.json.Encoder().encode
 
 def read_lines(path: Path) -> Iterator[Line]:
     """The complete lines of a recording's file. Raises AgonError for a damaged line."""
-    with path.open("rb") as stream:
+    with require_finite(path).open("rb") as stream:
         for number, raw in enumerate(stream, 1):
             if not raw.endswith(b"\n"):  # torn by a crash: its exchange is asked for again
                 return
@@ -192,7 +193,7 @@ class Recording:
 
     def read_on(self) -> None:
         """Reads the lines that were added to the file since the last call. Raises AgonError for a damaged file."""
-        if not self.path.exists():
+        if not require_finite(self.path).exists():
             return
         with self.path.open("rb") as stream:
             stream.seek(self._whole)

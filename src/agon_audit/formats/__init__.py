@@ -6,6 +6,7 @@ from pathlib import Path, PurePath
 import pandas as pd
 
 from agon.errors import AgonError
+from agon.paths import require_finite
 from agon.turns import is_games
 from agon_audit.formats import agon_turns, axelrod, inspect_logs, kaggle, tables, textarena
 from agon_audit.formats.archives import MOST_FILES, is_archive, unpack
@@ -45,7 +46,7 @@ def find_files(folder: Path, pattern: str, format_: str = "") -> Iterator[tuple[
     `format_`: empty for any of READERS. Raises AgonError where no file fits, and for archives that cannot be read.
     """
     endings = tuple(sorted({ending for name, own in ENDINGS.items() if format_ in (name, "") for ending in own}))
-    if not folder.exists():
+    if not require_finite(folder).exists():
         raise AgonError(f"{folder} is not there: give a folder of recorded games")
     inside, any_file = folder.resolve(), False
     for path in _paths(folder, pattern):
