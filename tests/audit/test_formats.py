@@ -450,3 +450,15 @@ def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path, opener):
     os.mkfifo(tmp_path / "games.csv")
     with pytest.raises(AgonError, match=r"games.csv is a pipe or a device: name a file$"):
         opener(tmp_path / "games.csv")
+
+
+@pytest.mark.parametrize("second", ["", "D"])
+@pytest.mark.parametrize("first", ["", "C"])
+def test_both_decisions_of_a_seat_in_one_round_are_named(tmp_path, first, second):
+    rounds = [f"{match},{number},{seat},C,3" for match in range(9) for number in range(1, 9) for seat in (0, 1)]
+    rounds[2:3] = [f"0,2,0,{first},3", f"0,2,0,{second},3"]
+    (tmp_path / "games.csv").write_text("\n".join(["m,r,s,a,x", *rounds, ""]))
+    fields = {"match": ["m"], "round": "r", "seat": "s", "action": "a", "points": "x"}
+    [row] = audited(tmp_path, format="csv", rules=PD, **fields).found["rounds_repeated"].rows.itertuples()
+    said = [action or "no action" for action in (second, first)]
+    assert row.line == 5 and row.what == f"the round is there again: {said[0]} here, and {said[1]} in line 4"

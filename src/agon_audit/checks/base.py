@@ -12,6 +12,8 @@ from agon_audit.turns import PLACE, Games
 
 KEPT = 1_000
 """So many rows of each check are kept; all are counted."""
+VOID = "no action"
+"""The words for an absent action."""
 CLOSE = 1e-6
 """Numbers that differ by less, relative to the larger one, are equal."""
 RARE = 0.05

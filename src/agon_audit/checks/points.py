@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from agon_audit.checks.base import KEPT, RARE, Case, Found, both, check, differ, skip, usual, where
+from agon_audit.checks.base import KEPT, RARE, VOID, Case, Found, both, check, differ, skip, usual, where
 
 AGAINST_RULES = "the rules pay {paid:.10g}, recorded are {points:.10g}"
-VOID = "no action"
 IN_WHICH = ", in which the log has "
 OFTEN = "the same actions often pay different points, so points depend on more than the condition and the actions"
 NO_RULES = "no rules say what a round pays"

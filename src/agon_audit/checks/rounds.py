@@ -5,7 +5,7 @@ from itertools import islice
 import numpy as np
 import pandas as pd
 
-from agon_audit.checks.base import KEPT, RARE, Case, Found, check, skip, where
+from agon_audit.checks.base import KEPT, RARE, VOID, Case, Found, check, skip, where
 from agon_audit.turns import CHANCE_SEAT
 
 SHOWN = 5
@@ -88,8 +88,13 @@ def rounds_beyond(case: Case) -> Found:
 def rounds_repeated(case: Case) -> Found:
     """Two rows with the same match, round and seat."""
     rows = case.games.rows
-    mask = rows.duplicated(["match", "round", "seat"]) & (rows.seat != CHANCE_SEAT)
-    return where(case, mask, len(rows), "the round is there again")
+    key = ["match", "round", "seat"]
+    mask = rows.duplicated(key) & (rows.seat != CHANCE_SEAT)
+    action = rows.action.astype("str").fillna(VOID) if "action" in rows else pd.Series("it is", rows.index)
+    twice = rows.assign(action=action)[rows.duplicated(key, keep=False)].groupby(key, observed=True, sort=False)
+    first = twice[["line", "action"]].transform("first").reindex(rows.index)
+    words = "the round is there again: {said:.40} here, and {before:.40} in line {first:.0f}"
+    return where(case, mask, len(rows), words, said=action, before=first.action, first=first.line)
 
 
 @check("rounds_order", "rounds out of order", "a log that several processes wrote")
