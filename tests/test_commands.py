@@ -840,6 +840,16 @@ def test_a_server_that_refuses_or_fails_is_named_with_the_variable_of_its_key(pr
         assert fault == "500" or "tried again" not in errors
 
 
+def test_a_failure_that_ends_the_run_is_said_once_for_all_matches(project):
+    project.experiment("ended", 12)
+    for fault, words in (("401", "the provider refuses the key"), ("404", "the provider does not know the model")):
+        with serving(faults={fault: 1.0}, latency=0.7) as server:  # notes on failures come every half second
+            project.model(server.openai)
+            [(code, out, errors)] = told(project, "record experiment=ended")
+        assert code == 1 and (out + errors).count(words) == (out + errors).count(f"status {fault}") == 1
+        assert re.search(rf"errors: \d+ x {fault}$", out, re.MULTILINE)
+
+
 def test_a_copy_of_a_papers_experiment_says_how_its_pages_are_made(project):
     project.model("http://127.0.0.1:9")
     settings = {"repetitions": 1, "paper": "counterfactual", "models": ["quick"]}

@@ -210,7 +210,7 @@ class FailureNotes:
     def tell(self) -> None:
         """Prints a note when one is due."""
         failed, kinds, now = self.spent.errors.total(), len(self.spent.errors), monotonic()
-        anew = kinds > self.kinds and not (self.once and self.kinds)
+        anew = kinds > self.kinds and self.spent.last and not (self.once and self.kinds)
         if anew or (failed > self.failed and now >= self.next):
             again = "; failed calls are tried again" * self.spent.again
             why = f", the last: {self.spent.last}{again}" * (self.spent.last != self.said)

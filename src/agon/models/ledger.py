@@ -222,7 +222,8 @@ class Ledger:
         spent = self.budget.costs
         if is_call := line.kind not in NO_CALL:
             spent.errors[line.kind] += 1
-            spent.last, spent.again = line.text, fault.then == "retry"
+            if fault.then != "stop":  # the error that ends the run says such a failure
+                spent.last, spent.again = line.text, fault.then == "retry"
         else:
             spent.calls -= 1
         free = line.kind in FREE or (line.kind.isdecimal() and line.kind not in TIMED_OUT)

@@ -134,7 +134,7 @@ class Costs:
     errors: Counter[str] = field(default_factory=Counter)
     """Number of failed tries by kind."""
     last: str = ""
-    """The text of the last failure."""
+    """The text of the last failure that does not end the run."""
     again: bool = False
     """Whether the call of that failure is tried again."""
 
