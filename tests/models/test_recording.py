@@ -25,7 +25,7 @@ from agon.models import Answer, CallFailed, Model, Request, extend
 from agon.models.base import ended_of
 from agon.models.ledger import Ledger, Live, Replayed, Unrecorded
 from agon.models.limits import Budget
-from agon.models.recording import FILE, Exchange, Failure, Recording, Writer
+from agon.models.recording import FILE, ROOM, Exchange, Failure, Recording, Writer
 from agon.plan import models_of, plan
 from agon.record.estimate import estimates
 
@@ -242,6 +242,24 @@ def test_a_disk_that_is_full_in_the_middle_of_a_line_leaves_no_half_line(tmp_pat
     with pytest.raises(AgonError, match="No space left on device"):
         recorded(tmp_path, SAMPLES)
     assert (tmp_path / FILE).read_bytes() == before
+
+
+def test_nothing_is_asked_where_the_disk_has_no_room_for_the_answer(tmp_path, monkeypatch):
+    model, disk, calls = Says(), os.statvfs(tmp_path), []
+
+    def filling(file):
+        """A disk that has room for three calls."""
+        calls.append(file)
+        blocks = ROOM // disk.f_frsize + (len(calls) <= 3)
+        return os.statvfs_result([disk.f_bsize, disk.f_frsize, 10**9, blocks, blocks, *disk[5:]])
+
+    monkeypatch.setattr(os, "fstatvfs", filling)
+    with pytest.raises(AgonError, match=r"is nearly full, with .* bytes left of .*: nothing more is asked; make room"):
+        recorded(tmp_path, SAMPLES, model, at_once=2)
+    assert model.asked.total() == len(Recording(tmp_path)) == 3
+    monkeypatch.undo()
+    recorded(tmp_path, SAMPLES, model)
+    assert model.asked.total() == len(SAMPLES)
 
 
 def out_of_memory(*_):

@@ -160,8 +160,7 @@ class Ledger:
         try:
             if self.closed:
                 raise Halted("the run was stopped")
-            if self.writer.fault:  # an answer could not be recorded
-                raise AgonError(self.writer.fault)
+            self.writer.require_room()
             await self.budget.book(key, self._bound(name, size))
         except BaseException:
             self.limiters[name].leave(-size / 4)

@@ -262,6 +262,8 @@ class Recording:
         return answer
 
 
+ROOM = 16_000_000
+"""Bytes that must be free on the disk before a call is made, for its answer and those of all calls in flight."""
 IN_USE = "another process is recording into {}: wait for it, or stop it"
 
 
@@ -335,6 +337,18 @@ class Writer:
         await future
         if isinstance(line, Exchange):
             self.recording.hold(line)
+
+    def require_room(self) -> None:
+        """Raises AgonError where an answer could not be recorded: an earlier one could not, or the disk is nearly full."""
+        if self.fault:
+            raise AgonError(self.fault)
+        disk = os.fstatvfs(self._file)
+        free = disk.f_bavail * disk.f_frsize
+        if disk.f_blocks and free < ROOM:  # some file systems do not say their size
+            raise AgonError(
+                f"the disk of {self.recording.path} is nearly full, with {free:,} bytes left of {ROOM:,} that answers may need: "
+                "nothing more is asked; make room and give the same command again"
+            )
 
     async def _write_all(self) -> None:
         try:
