@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 
 import pytest
@@ -474,6 +475,30 @@ def test_a_command_says_it_in_a_line(capsys):
     assert main(["plan", "experiment.name=${oc.env:PATH}"]) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and os.environ["PATH"] not in said
+
+
+# --- which of several values is wrong
+
+
+@pytest.mark.parametrize(
+    ("group", "settings", "fault"),
+    [
+        (
+            "agent",
+            {"steps": {"proposer": 3, "crafter": 0}},
+            "steps does not fit: crafter: it must be a whole number, at least 1",
+        ),
+        ("agent", {"steps": {"proposr": 3}}, "a name is 'proposr', .*: did you mean proposer[?]"),
+        ("agent", {"expected": {"planner": 1, "crafter": "many"}}, "crafter: it must be a whole number, and is text"),
+        ("model", {"price": {"input": 1, "output": -1}}, "price.output: it must be a number, at least 0.0"),
+    ],
+)
+def test_a_faulty_value_among_several_is_named(conf, group, settings, fault):
+    target = {
+        "agent": {"_target_": "agon.games.tradecraft.roles.Roles", "_partial_": True},
+        "model": {"_target_": "agon.models.openai.OpenAI", "model": "m"},
+    }
+    assert re.search(fault, refused(put(conf, group, target[group] | settings)))
 
 
 # --- what never ends

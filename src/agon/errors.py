@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 WORDS = {
@@ -49,12 +49,15 @@ class AgonError(Exception):
         super().__init__(" ".join(str(text).splitlines()))  # names from files may hold line ends
 
 
-def describe_fault(error: Exception, kind: Any = None) -> str:
+def describe_fault(error: Exception, kind: Any = None, value: Any = None) -> str:
     """An error of msgspec in words: where the value is, what it is, and what it must be.
 
     `kind`: the type of the whole value. With it, the message names the words that are allowed there, or the nearest.
+    `value`: the whole value. With it and `kind`, the message names the key of a faulty value in a mapping.
     """
     text, _, place = str(error).partition(" - at `")
+    if key := _key_of_fault(str(error), kind, value):
+        place = place.replace("[...]", f".{key}", 1)
     is_key = place.startswith("key` in `")
     place = place.removeprefix("key` in `").rstrip("`").removeprefix("$").removeprefix(".")
     if text.startswith(("Expected ", "Object ")):  # else it is what a class of ours says of itself
@@ -78,6 +81,36 @@ def describe_fault(error: Exception, kind: Any = None) -> str:
         text = _explain_unknown(unknown[1] or unknown[2] or "", text, _kinds(kind, place), is_key)
     place = place.replace("[...]", " (one of its values)").strip()
     return f"{place}: {text}" if place else text
+
+
+def _key_of_fault(text: str, kind: Any, value: Any) -> str:
+    """The key of the value to which msgspec's error `text` belongs, where it says [...] only. Empty: it is not known."""
+    import msgspec
+
+    outer, dots, _ = text.partition(" - at `")[2].partition("[...]")
+    if not dots or outer.startswith("key` in `"):
+        return ""
+    names = re.findall(r"[^.$\[\]]+", outer)
+
+    def reduced(part: Any, names: Sequence[str], key: Any) -> Any:
+        """A copy of the value in which the mapping at this place has one key."""
+        if not names:
+            return {key: part[key]}
+        if isinstance(part, Mapping):
+            return {**part, names[0]: reduced(part[names[0]], names[1:], key)}
+        place = int(names[0])
+        return [*part[:place], reduced(part[place], names[1:], key), *part[place + 1 :]]
+
+    mapping = value
+    for name in names:
+        mapping = mapping.get(name) if isinstance(mapping, Mapping) else mapping[int(name)] if mapping else None
+    for key in mapping if isinstance(mapping, Mapping) else ():
+        try:
+            msgspec.convert(reduced(value, names, key), kind)
+        except msgspec.ValidationError as error:
+            if str(error) == text:
+                return str(key)
+    return ""
 
 
 def _explain_pattern(pattern: str) -> str:

@@ -144,4 +144,4 @@ def as_mapping(settings: object, source: str) -> Mapping:
     try:
         return msgspec.convert(settings, Mapping)
     except msgspec.ValidationError as error:
-        raise AgonError(f"{source}: {describe_fault(error, Mapping)}") from None
+        raise AgonError(f"{source}: {describe_fault(error, Mapping, settings)}") from None

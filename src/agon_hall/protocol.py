@@ -217,9 +217,9 @@ class Cell(NamedTuple):
 def study(name: str, conf: Path = CONF) -> Study:
     """The study in conf/study/NAME.yaml. Raises AgonError if the file is absent or does not fit."""
     try:
-        design = msgspec.convert(file_of("study", name, conf), Study)
+        design = msgspec.convert(settings := file_of("study", name, conf), Study)
     except msgspec.ValidationError as error:
-        raise AgonError(f"conf/study/{name}.yaml: {describe_fault(error, Study)}") from None
+        raise AgonError(f"conf/study/{name}.yaml: {describe_fault(error, Study, settings)}") from None
     if design.name != name:
         raise AgonError(f"conf/study/{name}.yaml: name is {design.name!r}; it must be the name of the file")
     for cell in cells(design, conf):

@@ -192,7 +192,7 @@ def check_settings(composed: DictConfig, conf: Path = CONF) -> dict[str, Any]:
     try:
         msgspec.convert(settings, Settings)
     except msgspec.ValidationError as error:
-        raise AgonError(f"the settings do not fit: {describe_fault(error, Settings)}") from None
+        raise AgonError(f"the settings do not fit: {describe_fault(error, Settings, settings)}") from None
     return settings
 
 

@@ -161,7 +161,7 @@ def _require_fitting(target: Callable[..., Any], arguments: Mapping[str, Any]) -
         try:
             msgspec.convert(value, hint)
         except msgspec.ValidationError as error:
-            raise AgonError(f"{name} does not fit: {describe_fault(error, hint)}") from None
+            raise AgonError(f"{name} does not fit: {describe_fault(error, hint, value)}") from None
         except TypeError:  # a hint that msgspec does not know
             continue
 

@@ -260,9 +260,12 @@ class Model(ABC):
         """Checks the settings. Raises AgonError."""
         self.parameters, self.price = self.parameters or {}, self.price or {}
         try:
-            msgspec.convert({name: getattr(self, name) for name in _Limits.__struct_fields__}, _Limits)
+            settings = {name: getattr(self, name) for name in _Limits.__struct_fields__}
+            msgspec.convert(settings, _Limits)
         except msgspec.ValidationError as error:
-            raise AgonError(f"model {self.model}: the settings do not fit: {describe_fault(error, _Limits)}") from None
+            raise AgonError(
+                f"model {self.model}: the settings do not fit: {describe_fault(error, _Limits, settings)}"
+            ) from None
         try:
             json.dumps(dict(self.parameters), allow_nan=False)
         except (RecursionError, TypeError, ValueError) as error:

@@ -104,9 +104,12 @@ def experiment_of(experiment: Mapping[str, Any]) -> Experiment:
     """The contents of a file in conf/experiment, after checks; `models` may be a single name instead of a list. Raises AgonError."""
     models = experiment.get("models", [])
     try:
-        checked = msgspec.convert({**experiment, "models": [models] if isinstance(models, str) else models}, Experiment)
+        settings = {**experiment, "models": [models] if isinstance(models, str) else models}
+        checked = msgspec.convert(settings, Experiment)
     except msgspec.ValidationError as error:
-        raise AgonError(f"the experiment's settings do not fit: {describe_fault(error, Experiment)}") from None
+        raise AgonError(
+            f"the experiment's settings do not fit: {describe_fault(error, Experiment, settings)}"
+        ) from None
     if not checked.meetings:
         raise AgonError(f"experiment {checked.name} plays nothing: give it tournaments, pairings or challenges")
     for meeting in checked.meetings:

@@ -150,7 +150,9 @@ def models_named(names: Sequence[str], sampling: str | None, conf: Path) -> dict
     try:
         msgspec.convert(sampling_settings, Sampling)
     except msgspec.ValidationError as error:
-        raise AgonError(f"conf/sampling/{sampling}.yaml does not fit: {describe_fault(error, Sampling)}") from None
+        raise AgonError(
+            f"conf/sampling/{sampling}.yaml does not fit: {describe_fault(error, Sampling, sampling_settings)}"
+        ) from None
     models = {}
     for name in dict.fromkeys(filter(None, names)):
         model = load("model", name, conf)
