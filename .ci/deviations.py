@@ -9,6 +9,7 @@ import json
 import re
 from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = ("deviations", "not-judged")
@@ -49,13 +50,22 @@ def table(found: list[dict[str, str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("| --- |", "|---|").replace(" --- |", "---|")
 
 
+def linked(paper: str, row: dict[str, str]) -> dict[str, str]:
+    """A difference, whose severity leads to the finding about it, if there is one."""
+    about = {each["where"]: each["finding"] for each in rows("findings", paper=paper)}
+    if row["where"] not in about:
+        return row
+    anchor = quote(about[row["where"]].replace(" ", "-"))
+    return row | {"severity": f"[{row['severity']}](../notebooks/{paper}_findings.ipynb#{anchor})"}
+
+
 def marked(mark: re.Match[str]) -> str:
     """The table that stands in the place of a mark, {{ NAME: SECTION }}."""
     name, section = mark.groups()
     if name == "severity":
         return table(rows(name))
     if name == "differences":
-        return table(rows(name, paper=section))
+        return table([linked(section, row) for row in rows(name, paper=section)])
     verdicts = [
         {"where": f"{row['paper']} {row['section']}", "statement": worded(row["statement"])}
         | {key: row[key] for key in ("before", "now", "why")}

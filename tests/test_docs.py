@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 import nbformat
@@ -43,7 +44,11 @@ def commands(path):
 
 
 def anchors(path):
-    """The headings of a page as link targets."""
+    """The headings of a page as link targets; those of a notebook as its page has them."""
+    if path.suffix == ".ipynb":
+        cells = nbformat.read(path, as_version=4).cells
+        titles = re.findall(r"^#+ (.+)$", "\n".join(cell.source for cell in cells), re.MULTILINE)
+        return {quote(title.replace(" ", "-")) for title in titles}
     titles = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
@@ -248,7 +253,7 @@ def test_the_deviations_of_each_paper_begin_with_the_gravest():
     parts = [part for part in parts if not part.startswith("Verdicts that ")]
     for part in parts:
         rows = [line.split(" | ") for line in part.splitlines() if line.startswith("| ")][1:]
-        levels = [row[0].removeprefix("| ") for row in rows]
+        levels = [re.sub(r"^\| \[?(\w+).*", r"\1", row[0]) for row in rows]
         assert levels == sorted(levels, key=["high", "medium", "low"].index) and set(levels) == {
             "high",
             "medium",
@@ -256,6 +261,18 @@ def test_the_deviations_of_each_paper_begin_with_the_gravest():
         }
         assert all(len(row) == 6 for row in rows)
     assert len(parts) == 3
+
+
+@pytest.mark.parametrize("paper", ["counterfactual", "magic", "tradecraft"])
+def test_grave_differences_have_a_finding(paper):
+    tables = [pd.read_csv(ROOT / f"docs/deviations/{name}.csv") for name in ("differences", "findings")]
+    differences, about = (table[table.paper == paper] for table in tables)
+    grave = differences[differences.severity == "high"]
+    source = (ROOT / f"notebooks/{paper}_findings.ipynb").read_text()
+    assert set(about["where"]) <= set(grave["where"]) and not about["where"].duplicated().any()
+    assert all(f'"## {question}' in source for question in about.finding)
+    missing = set(grave["where"]) - set(about["where"])
+    assert missing == ({"Efficiency", "Sampling", "Prompts"} if paper == "counterfactual" else set())
 
 
 @needs_results

@@ -127,6 +127,28 @@ def test_a_table_has_a_dash_for_what_is_absent_and_no_minus_nought():
     assert "NaN" not in text and "<td>–</td>" in text and "<td>0.0</td>" in text and "<td>-0.5</td>" in text  # noqa: RUF001
 
 
+@pytest.mark.parametrize(("index", "kept"), [(None, 0), (pd.Index([3, 4], name="round"), 2), (["x", "y"], 2)])
+def test_row_numbers_are_no_column_of_a_page(index, kept):
+    html = pd.DataFrame({"a": [1, 2]}, index).to_html(notebook=True)
+    text = shown(nbformat.v4.new_output("execute_result", {"text/html": html}, execution_count=1))
+    assert len(re.findall(r"<td>\d", text)) == 2 and len(re.findall(r"<th>[\dxy]", text)) == kept
+
+
+def test_what_a_cell_without_outputs_does_is_shown_with_its_code():
+    outputs = [nbformat.v4.new_output("stream", name="stdout", text="seen")]
+    cells = [nbformat.v4.new_markdown_cell("# Why?"), nbformat.v4.new_code_cell("0", outputs=outputs)]
+    for text, given in (("This cell writes tables.", []), ("This cell counts.", outputs), ("A table.", [])):
+        cells += [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell("1", outputs=given)]
+    html = page(nbformat.v4.new_notebook(cells=cells), "n")
+    assert [
+        bool(re.search(rf'class="code">\s*<p>{text}', html)) for text in ("This cell writes", "This cell counts", "A t")
+    ] == [
+        True,
+        False,
+        False,
+    ]
+
+
 def test_nothing_on_a_page_runs():
     hostile = "<script>alert(2)</script><img src=x onerror=alert(3)><style>body {display: none}</style>"
     text = shown(nbformat.v4.new_output("execute_result", {"text/html": hostile}, execution_count=1))

@@ -159,6 +159,62 @@ def test_a_figure_fills_the_screen_on_a_tap_until_it_is_closed(name, many, visit
         assert again == pytest.approx(small, abs=2)
 
 
+@pytest.mark.parametrize("name", ["magic_findings", "index"])
+def test_back_closes_an_enlarged_figure_before_it_leaves_the_page(name, visit):
+    def walked(page):
+        picture = page.locator("figure img").first
+        picture.scroll_into_view_if_needed()
+        here, seen = picture.bounding_box(), []
+        steps = {
+            "tap": picture.click,
+            "back": page.go_back,
+            "forward": page.go_forward,
+            "close": lambda: page.get_by_role("button", name="Close", exact=True).click(),
+            "tap again": picture.click,
+            "escape": lambda: page.keyboard.press("Escape"),
+        }
+        for step, do in steps.items():
+            do()
+            page.wait_for_function("(open) => !!history.state === open", arg=step in ("tap", "forward", "tap again"))
+            seen.append(page.locator(".larger:popover-open").count())
+            assert seen[-1] or picture.bounding_box() == pytest.approx(here, abs=2), step  # pixels
+        page.go_back()
+        return seen, page.url
+
+    seen, url = visit(ROOT / f"reports/{name}.html", walked, viewport={"width": 390, "height": 800})
+    assert (seen, url) == ([1, 0, 1, 0, 1, 0], "about:blank")
+
+
+def test_no_picture_of_the_gallery_is_cut(visit):
+    def cut(page):
+        page.evaluate("document.querySelectorAll('main details').forEach((part) => { part.open = true; })")
+        return page.evaluate("""() => [...document.querySelectorAll(".figures figure")].map((figure) => {
+          const [frame, picture] = [".frame", "img"].map((part) => figure.querySelector(part).getBoundingClientRect());
+          return [figure.id, picture.height - frame.height, picture.width - frame.width, frame.width];
+        })""")
+
+    for width in (390, 1280):
+        places = visit(ROOT / "reports/index.html", cut, viewport={"width": width, "height": 800})
+        assert len(places) > 50 and all(frame > 200 for *_, frame in places)
+        assert [name for name, higher, wider, _ in places if max(higher, wider) > 1] == []
+
+
+THINGS = "matche|game|statement|model|turn|round|decision|offer|player|answer|number|row|call"
+ONE = re.compile(rf"(?<![\w.,/\u2212-])(?<!Table )(?<!Figure )1 (?:(?:{THINGS})s|are|were|have|lack)\b")
+"""One of something, in the plural."""
+
+
+@every_notebook
+def test_one_of_something_is_no_plural(path):
+    texts = [text for text, _ in outputs(path, "text/markdown")]
+    texts += [cell for table, _ in outputs(path, "text/html") for cell in re.findall(r"<t[dh]>(.*?)</t[dh]>", table)]
+    assert [text[found.start() - 40 : found.end() + 20] for text in texts for found in ONE.finditer(text)] == []
+
+
+def test_a_wrong_plural_would_be_seen():
+    assert ONE.search("in 1 matches") and ONE.search("and 1 were") and not ONE.search("in 11 matches of 1 game")
+
+
 BROKEN = """() => {
   const split = [];
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

@@ -51,10 +51,11 @@ class Findings:
     ) -> list[Any]:
         """Adds a finding; returns what a cell displays: the answer, its picture, and the text below the picture.
 
-        The text has the paper's statements (`statements`: texts of column claim) with their verdicts. Then it says what we `found`,
-        what the `marks` of the picture mean, how `sure` we are, what may be `wrong`, and where everything lies. `data`: a file
-        in results/. `notebook`: the name of the notebook with the reasoning. `links`: text -> target, such as an example of a
-        match. Raises AgonError for a statement that is not in `claims`, and for an answer of more than LONGEST words.
+        The text has the paper's statements (`statements`: texts of column claim) with their verdicts. Then it says what we
+        `found`, what the `marks` of the picture mean, how `sure` we are, what may be `wrong`, where everything lies, and
+        which command makes it again. `data`: a file in results/. `notebook`: the name of the notebook with the reasoning.
+        `links`: text -> target, such as an example of a match. Raises AgonError for a statement that is not in `claims`,
+        and for an answer of more than LONGEST words.
         """
         if len(re.findall(r"[\w'./-]+", answer)) > LONGEST:
             raise AgonError(f"this answer has more than {LONGEST} words: {answer}")
@@ -81,9 +82,8 @@ class Findings:
             f"**How sure:** {sure}",
             f"**What could be wrong:** {wrong}",
             " · ".join(f"[{text}]({target})" for text, target in places.items()),
+            f"To make this again: `dvc repro {self.stage}`",
         ]
-        if len(self.rows) == 1:
-            parts.append(f"`dvc repro {self.stage}` makes this page again.")
         below = "\n\n".join(parts)
         return [Markdown(f"**{answer}.**"), picture, Markdown(below)]  # type: ignore[no-untyped-call]
 
@@ -108,11 +108,16 @@ def _led_from(here: str, target: str) -> str:
     return target + way if target.startswith("explore_") else target
 
 
+def said_in(section: object) -> str:
+    """The place of a statement in words: a number is that of a section."""
+    return re.sub(r"^(?=[A-D]?\d|[A-D]\b)", "section ", str(section))
+
+
 def _line(statement: pd.Series, here: str) -> str:
-    """A list item: a statement's verdict, section and claim, with a link from `here` to how it was decided."""
+    """A list item: a statement's verdict, place and claim, with a link from `here` to how it was decided."""
     claim = str(statement.name)
     decided = _led_from(here, f"explore_claims.html#statement={quote(f'{statement.paper}.{statement.statement}')}")
     return (
-        f"- **{str(statement.verdict).capitalize()}** (section {escape(str(statement.section))}): {escape(claim)}."
+        f"- **{str(statement.verdict).capitalize()}** ({escape(said_in(statement.section))}): {escape(claim)}."
         f" [How it was decided]({decided})"
     )

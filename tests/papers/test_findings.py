@@ -41,7 +41,7 @@ def test_a_finding_lists_statements_verdicts_and_links(picture):
     answer, shown, below = findings.explain("Do they?", "Two do", picture, list(CLAIMS.claim), **TOLD, links=links)
     text = below.data
     assert answer.data == "**Two do.**" and shown is picture
-    assert "**Fails** (section 7): They learn." in text
+    assert "**Fails** (section 7): They learn." in text and "(&lt;b&gt;8&lt;/b&gt;)" in text
     back = "from=p_findings.html%23Do-they%253F)"
     assert f"#statement=p.tie%20%26%20tie&{back}" in text
     assert f"[All](explore_matches.html#{back}" in text and f"[One](explore_matches.html#match=2&{back}" in text
@@ -58,7 +58,7 @@ def test_a_finding_lists_statements_verdicts_and_links(picture):
     assert list(row) == COLUMNS and row["verdicts"] == "fails; holds" and row["finding"] == "Two do"
     assert row["figure"] == "learning"
     *_, again = findings.explain("Do they?", "Two do", picture, [], **TOLD)
-    assert "dvc repro" not in again.data  # once a page
+    assert "`dvc repro findings@p`" in again.data
 
 
 def test_a_statement_that_is_none_is_refused(picture):
@@ -105,7 +105,7 @@ def test_what_the_abstract_says_besides_is_listed_with_its_verdict(picture):
     findings.explain("?", "!", picture, ["A"], **TOLD)
     assert (
         findings.remaining_statements().data
-        == "- **Fails** (section abstract): B. [How it was decided](explore_claims.html#statement=p.b&from=p_findings.html)"
+        == "- **Fails** (abstract): B. [How it was decided](explore_claims.html#statement=p.b&from=p_findings.html)"
     )
     findings.explain("?", "!!", picture, ["B"], **TOLD)
     assert findings.remaining_statements().data == "None: all of them are above."

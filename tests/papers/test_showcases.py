@@ -57,7 +57,7 @@ def test_a_betrayal_ends_the_longest_peace_by_one_alone():
     long, short = match("long", KIND, KIND, KIND, LEFT, BOTH), match("short", KIND, LEFT, BOTH, BOTH, BOTH)
     assert chosen("a betrayal", long, short) == (
         "long",
-        "All players gained by one move for 3 turns. Then one alone changed it and gained more.",
+        "All players made the same move for 3 turns, to the gain of all. Then one of them made another and gained more.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The page of an executed notebook. Its only script is agon's radar, and one switch shows its code.
+"""The page of an executed notebook. One switch shows its code. Its only scripts are agon's: Back closes a figure, and a radar.
 
 It is the same for the same inputs.
 """
@@ -50,7 +50,7 @@ def title(notebook: Any) -> str:
 def _marked(notebook: Any) -> Any:
     """A copy that marks the cells between the title and the first output, which the page shows with the code.
 
-    It also marks the pictures whose title the output before has told already.
+    So are texts that say what a cell without outputs does. It also marks the pictures whose title the output before has told already.
     """
     copy = deepcopy(notebook)
     cells = copy.cells
@@ -59,6 +59,9 @@ def _marked(notebook: Any) -> Any:
     if silent and silent[-1] > 1:
         for cell in cells[1 : silent[-1] + 1]:
             cell.metadata["agon_setup"] = True
+    for text, code in itertools.pairwise(cells):
+        if text.source.startswith("This cell ") and code.cell_type == "code" and not code.get("outputs"):
+            text.metadata["agon_setup"] = True
     for before, output in itertools.pairwise(output for cell in cells for output in cell.get("outputs", [])):
         alt = output.get("metadata", {}).get("image/png", {}).get("alt")
         if alt and f"**{alt}.**" == before.get("data", {}).get("text/markdown"):
@@ -100,7 +103,11 @@ def page(
         "highlighting": HIGHLIGHTING,
     }
     body, _ = exporter.from_notebook_node(notebook, resources=resources)
-    return _beside(WORDS.sub(lambda found: found[1] or LONG.sub(_breakable, found[3]), str(body)), guides)
+    text = WORDS.sub(lambda found: found[1] or LONG.sub(_breakable, found[3]), str(body))
+    if 'class="larger"' in text:
+        script = TEMPLATES.joinpath("figure.js").read_text(encoding="utf-8")
+        text = f"<script>\n{script}</script>\n</body>".join(text.rsplit("</body>", 1))
+    return _beside(text, guides)
 
 
 WORDS = re.compile(r"(<(script|style|title)\b.*?</\2>|<[^>]*>)|([^<]+)", re.DOTALL)
@@ -205,7 +212,7 @@ def _drawn(output: Any, folder: Path | None) -> str:
     """A picture among the outputs as a figure: as a drawing where there is one, of a size that a phone can show.
 
     Its title is real text: above it if the output before has not told it, and always if it fills the screen. A tap on the
-    drawing does that. Another tap, Close or Escape ends it, and the page has not moved (templates/figure.html.j2).
+    drawing does that. Another tap, Close, Escape or Back (templates/figure.js) ends it, and the page has not moved.
     """
     about = output.get("metadata", {}).get("image/png", {})
     alt, below = about.get("alt", ""), radar(about.get("agon_radar"))
@@ -247,11 +254,24 @@ MARGIN = 2
 
 
 def _plain(html: str) -> str:
-    """Tables with a dash for a missing value, without a minus before zero, without empty headings, and in boxes if they scroll."""
+    """Tables with a dash for a missing value, without a minus before zero, row numbers and empty headings, and in boxes if they scroll."""
     html = re.sub(r"<td>(NaN|nan|None|<NA>|&lt;NA&gt;)</td>", "<td>–</td>", html)  # noqa: RUF001
     html = re.sub(r"<td>-(0(?:\.0+)?)</td>", r"<td>\1</td>", html)
+    html = re.sub(r"<table\b.*?</table>", lambda table: _unnumbered(table[0]), html, flags=re.DOTALL)
     html = re.sub(r"<th\b([^>]*)>\s*</th>", r"<td\1></td>", html)
     return re.sub(r"<table\b.*?</table>", lambda table: _boxed(table[0]), html, flags=re.DOTALL)
+
+
+def _unnumbered(table: str) -> str:
+    """A table without its first column, if this has no name and only the rows' numbers."""
+    rows = re.split(r"(?<=</tr>)", table)[:-1]
+    firsts = [re.search(r"<tr\b[^>]*>\s*(<th\b[^>]*>(.*?)</th>)", row, re.DOTALL) for row in rows]
+    numbers = [first and first[2].strip() for first in firsts]
+    if len(rows) < 2 or numbers[0] != "" or not all(number and number.isdigit() for number in numbers[1:]):
+        return table
+    for first in firsts:
+        table = table.replace(first[0], first[0].removesuffix(first[1]), 1) if first else table
+    return table
 
 
 def _boxed(table: str) -> str:

@@ -23,16 +23,32 @@ def whole_cells(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.groupby(["paper", "reading", "table", "row", "column"], sort=False).agrees.all().reset_index()
 
 
-def agreed(cells: pd.DataFrame) -> pd.DataFrame:
-    """paper, reading, agree, of, absent: how many printed cells (mean and standard deviation together) agree, of those recomputed.
+COUNTED = (
+    "A mean and its standard deviation count as one number, and so do the two bounds of a number. "
+    "The number agrees if both parts agree."
+)
+"""What `agreed` counts, on every page that shows its counts."""
+
+
+def agreed(cells: pd.DataFrame, by: Sequence[str] = ("paper", "reading")) -> pd.DataFrame:
+    """agree, of, absent for each group of `by`: how many printed numbers agree, of those recomputed (COUNTED).
 
     absent: how many cannot be recomputed. Words (statistic: grade) are no numbers; `graded` counts them.
     """
     numbers = cells[cells.statistic != "grade"]
-    keys = ["paper", "reading"]
+    keys = list(by)
     found = whole_cells(numbers[numbers.recomputed.notna()]).groupby(keys).agrees.agg(agree="sum", of="size")
     absent = whole_cells(numbers[numbers.recomputed.isna()]).groupby(keys).size().rename("absent")
     return found.join(absent, how="outer").fillna(0).astype(int).reset_index()
+
+
+def by_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """The counts of `agreed` for each table of a paper, and for all of them in the last row. Columns: reading, count."""
+    tables = agreed(cells.astype({"table": str}), ["table", "reading"])
+    counts = pd.concat([tables, agreed(cells, ["reading"]).assign(table="all")])
+    names = {"absent": "not recomputed"}
+    wide = counts.rename(columns=names).pivot(index="table", columns="reading").fillna(0).astype(int)
+    return wide.swaplevel(axis=1).reindex([*pd.unique(tables.table), "all"])[pd.unique(counts.reading)]
 
 
 def graded(cells: pd.DataFrame) -> pd.DataFrame:

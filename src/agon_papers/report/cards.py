@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from agon.metrics.record_sets import ENOUGH
+from agon_papers.findings import said_in
 from agon_papers.report.agreement import WEIGHTS, weights
 from agon_papers.resampling import MANY
 from agon_papers.verdict import FEW, TAILS, UNDECIDED
@@ -33,8 +34,7 @@ def statement_cards(claims: pd.DataFrame, heads: Mapping[str, Sequence[str]]) ->
     """
     cards = claims[["paper", "claim", "published", "verdict", "reason", "why", "rule"]].copy()
     cards["id"] = claims.paper + "." + claims.statement
-    sections = claims.section.astype(str)
-    cards["where"] = sections.where(sections.str.match("[a-z]|Table|Figure"), "section " + sections)
+    cards["where"] = claims.section.map(said_in)
     cards["importance"] = weights(claims, heads)
     cards["stress"] = cards.importance.where(cards.importance == WEIGHTS[1])
     rows = list(claims.itertuples())

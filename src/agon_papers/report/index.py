@@ -15,6 +15,7 @@ from markupsafe import Markup
 from agon.errors import AgonError
 from agon.notebook.page import is_wide, size_of, title_of, without_headline
 from agon_papers.report.agreement import (
+    COUNTED,
     VERDICTS,
     WEIGHTS,
     agreed,
@@ -48,6 +49,17 @@ def gather(notebooks: Path, target: Path) -> None:
             if (target / kind / path.name).exists():
                 raise AgonError(f"two notebooks have written {kind}/{path.name}: rename one")
             shutil.copyfile(path, target / kind / path.name)
+
+
+def gravest_first(findings: pd.DataFrame, about: pd.DataFrame) -> pd.DataFrame:
+    """Findings in the order of the front page: of each paper its first, then those about the most grave differences.
+
+    `about`: docs/deviations/findings.csv, a row for each grave difference and the finding about it.
+    """
+    counts = about.value_counts(["paper", "finding"])
+    grave = [counts.get((row.paper, row.question), 0) for row in findings.itertuples()]
+    order = findings.assign(main=~findings.paper.duplicated(), grave=grave)
+    return order.sort_values(["main", "grave"], ascending=False, kind="stable")[[*findings]]
 
 
 class Figure(NamedTuple):
@@ -132,13 +144,14 @@ def index(
         ],
         explorers=explorers or {},
         cells=list(numbers.itertuples(index=False)),
+        counted=COUNTED,
         causes=list(causes(cells, variants).itertuples(index=False)),
         total=_sums(numbers, "reconciled"),
         literal=_sums(numbers, "literal"),
         corrected=_corrected(claims),
         exact=_exact(claims),
         changed=changed or {},
-        graded=list(words.itertuples()),
+        graded=[(paper, list(rows.itertuples())) for paper, rows in words.groupby("paper")],
         words=int((reconciled.of - reconciled.agree).sum()),
         differing=list(differing(cells).itertuples(index=False)),
         claims=list(verdicts(claims).itertuples(index=False)),

@@ -121,10 +121,11 @@ def readable_words(rows: Rows) -> float:
 
 RULES = {
     "a betrayal": Rule(
-        "All players gained by one move for the longest time. Then one player alone changed it and gained more.",
+        "All players made the same move for the longest time, to the gain of all. Then one of them made another and gained more.",
         betrayal,
         lambda score: (
-            f"All players gained by one move for {count(int(score), 'turn')}. Then one alone changed it and gained more."
+            f"All players made the same move for {count(int(score), 'turn')}, to the gain of all. "
+            "Then one of them made another and gained more."
         ),
     ),
     "a comeback": Rule(
