@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import brentq
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
@@ -93,18 +94,14 @@ class _Fit(NamedTuple):
 
     def maximum(self, start: Numbers, contrast: Numbers | None = None) -> Numbers:
         """The most likely parameters whose strengths have the same sum as those of `start`, and the same value of the `contrast`."""
-        size = len(start)
-        fixed = np.zeros((3, size))
-        fixed[0, :-1] = 1
-        fixed[1, -1] = not self.ties.any()
-        fixed[2, :-1] = 0 if contrast is None else contrast
-        fixed = fixed[fixed.any(axis=1)]
-        system = np.zeros((size + len(fixed), size + len(fixed)))
-        system[size:, :size], system[:size, size:] = fixed, fixed.T
         parameters, value = start, self.likelihood(start)
         for _ in range(STEPS):
-            gradient, system[:size, :size] = self.derivatives(parameters)
-            step = np.linalg.solve(system, np.append(-gradient, np.zeros(len(fixed))))[:size]
+            gradient, curvature = self.derivatives(parameters)
+            factor = cho_factor(self._definite(curvature))
+            step = cho_solve(factor, gradient)
+            if contrast is not None:
+                course = cho_solve(factor, np.append(contrast, 0.0))
+                step -= (contrast @ step[:-1]) / (contrast @ course[:-1]) * course
             step *= min(1.0, FARTHEST / max(np.abs(step).max(), FARTHEST))
             while (better := self.likelihood(parameters + step)) < value - SLACK:
                 step /= 2
@@ -136,10 +133,14 @@ class _Fit(NamedTuple):
 
     def covariance(self, best: Numbers) -> Numbers:
         """The covariance of the most likely parameters. It is right for contrasts of strengths only."""
-        curvature = self.derivatives(best)[1]
-        curvature[:-1, :-1] -= 1  # a sum of strengths that cannot move
-        curvature[-1, -1] -= not self.ties.any()
-        return np.asarray(np.linalg.inv(-curvature), dtype=np.float64)
+        return np.asarray(np.linalg.inv(self._definite(self.derivatives(best)[1])), dtype=np.float64)
+
+    def _definite(self, curvature: Numbers) -> Numbers:
+        """The negative curvature, where the sum of strengths cannot move, nor the constant of ties if there are none."""
+        definite = -curvature
+        definite[:-1, :-1] += 1
+        definite[-1, -1] += not self.ties.any()
+        return definite
 
     def _chances(self, parameters: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """The chances that a player wins against another, and that they tie, and the sum of their odds.

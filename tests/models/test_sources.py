@@ -2,8 +2,11 @@
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from queue import Queue
+from threading import Thread
 
 import pandas as pd
 import pytest
@@ -36,24 +39,28 @@ def http(content):
     return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
 
 
-@asynccontextmanager
-async def serving(*replies, unasked=None):
-    """(address, heads of the requests) of a server that gives `replies`, the last one for ever, and `unasked` after each."""
+@contextmanager
+def serving(*replies, unasked=None, delay=0.02):
+    """(address, heads of the requests) of a server that gives `replies`, the last one for ever, and `unasked` after each.
+
+    It has a thread of its own. delay: seconds before `unasked`. With 0 both come in one piece.
+    """
     heads, left = [], list(replies)
 
     async def talk(reader, writer):
         async with asyncio.timeout(60):
             while head := await reader.readuntil(b"\r\n\r\n"):
-                heads.append(head.decode())
+                heads.append(f"{head.decode()}From-Port: {writer.get_extra_info('peername')[1]}")
                 [length] = [
                     line.split(":")[1] for line in heads[-1].lower().split("\r\n") if line.startswith("content-length")
                 ]
                 await reader.readexactly(int(length))
-                writer.write(http(left.pop(0) if len(left) > 1 else left[0]))
+                reply, more = http(left.pop(0) if len(left) > 1 else left[0]), http(unasked) if unasked else b""
+                writer.write(reply if delay else reply + more)
                 await writer.drain()
-                if unasked is not None:
-                    await asyncio.sleep(0.02)
-                    writer.write(http(unasked))
+                if unasked and delay:
+                    await asyncio.sleep(delay)
+                    writer.write(more)
                     await writer.drain()
 
     async def until_closed(reader, writer):
@@ -64,24 +71,34 @@ async def serving(*replies, unasked=None):
         finally:
             writer.close()
 
-    server = await asyncio.start_server(until_closed, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", heads
-    finally:
-        server.close()
+    async def serve():
+        async with await asyncio.start_server(until_closed, "127.0.0.1", 0) as server:
+            started.put((f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", asyncio.get_running_loop()))
+            await asyncio.wait_for(stop.wait(), 60)
+
+    started, stop = Queue(), asyncio.Event()
+    thread = Thread(target=asyncio.run, args=(serve(),), daemon=True)
+    thread.start()
+    url, loop = started.get(timeout=60)
+    yield url, heads
+    loop.call_soon_threadsafe(stop.set)
+    thread.join(60)
 
 
-def asked(kind, *replies, times=1, pause=0.0, unasked=None, **settings):
-    """(answers, heads of the requests) of a model at such a server."""
+def asked(kind, *replies, pauses=(0.0,), unasked=None, delay=0.02, **settings):
+    """(answers, heads of the requests) of a model at such a server, which is asked before each of `pauses` (seconds).
+
+    Nothing is read in a pause, as when the loop of the model is busy.
+    """
 
     async def play():
-        async with serving(*replies, unasked=unasked) as (url, heads):
+        with serving(*replies, unasked=unasked, delay=delay) as (url, heads):
             address = url if kind is Anthropic else f"{url}/v1"
             model = kind(**{"model": "m", "base_url": address, "parameters": {"max_tokens": 9}} | settings)
             answers = []
-            for number in range(times):
+            for number, pause in enumerate(pauses):
                 answers.append(await model.answer(Request(ASKED, f"m/0/{number}")))
-                await asyncio.sleep(pause)
+                time.sleep(pause)
             await model.close()
             return answers, heads
 
@@ -103,12 +120,28 @@ def test_an_answer_says_who_gave_it(kind):
     )
 
 
-@pytest.mark.parametrize("pause", [0, 0.1])
+def of(kind, action):
+    return json.loads(json.dumps(CONTENT[kind]).replace("hare", action))
+
+
+@pytest.mark.parametrize(("delay", "pause"), [(0, 0), (0, 0.1), (0.02, 0.1)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_unasked_reply_is_never_the_next_answer(kind, pause):
-    poison = json.loads(json.dumps(CONTENT[kind]).replace("hare", "stag"))
-    answers, heads = asked(kind, CONTENT[kind], times=4, pause=pause, unasked=poison)
+def test_an_unasked_reply_is_never_the_next_answer(kind, delay, pause):
+    answers, heads = asked(kind, CONTENT[kind], pauses=[pause] * 4, unasked=of(kind, "stag"), delay=delay)
     assert [answer.text for answer in answers] == ["[move] hare"] * 4 and len(heads) == 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_connection_with_an_unasked_reply_is_left(kind):
+    """The second question is sent before the unasked reply comes, so nothing tells it from an answer."""
+    answers, _ = asked(kind, CONTENT[kind], pauses=[0, 0.2, 0.2], unasked=of(kind, "stag"), delay=0.1)
+    assert [answer.text for answer in answers] == ["[move] hare", "[move] stag", "[move] hare"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_questions_share_a_connection(kind):
+    _, heads = asked(kind, CONTENT[kind], pauses=[0, 0.1, 0])
+    assert len(heads) == 3 and len({head.rpartition("From-Port: ")[2] for head in heads}) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
