@@ -11,7 +11,7 @@ from agon import AgonError
 from agon.agents.keeping import BudgetedModel, ContextPolicy, Full, drop_before, keeps_of
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
-from agon.conf import load
+from agon.conf import build, load
 from agon.games.matrix.scripts import tit_for_tat
 from agon.models import Answer, TooLong, extend, message
 from agon.plan.seats import identity_of
@@ -53,6 +53,8 @@ def in_order(request):
 def test_what_keeps_cannot_be_is_said_in_a_line(given):
     with pytest.raises(AgonError, match=r"^keeps"):
         keeps_of(given)
+    with pytest.raises(AgonError, match=r"^keeps does not fit"):
+        build({"_target_": "agon.agents.llm.LLM", "_partial_": True, "keeps": given})
 
 
 def test_everything_is_the_default_and_hashes_to_nothing():

@@ -28,6 +28,10 @@ class ContextPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Number of last rounds that stay, with the present one. None: all stay."""
 
 
+Keeps = Literal["everything", "readable"] | ContextPolicy
+"""The types of that setting."""
+
+
 def keeps_of(setting: object) -> ContextPolicy:
     """The context policy of an agent's setting. Raises AgonError."""
     if isinstance(setting, ContextPolicy):

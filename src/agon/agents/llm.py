@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from agon.agents.base import Count, Place, Reply, times_asked
 from agon.agents.keeping import (
     Full,
+    Keeps,
     Overflow,
     RoundStart,
     drop_before,
@@ -97,7 +98,7 @@ class LLM:
         answer_tokens: int = 30,
         aids: Sequence[str] = (),
         reads: str | Mapping[str, Any] = "free",
-        keeps: str | Mapping[str, Any] = "everything",
+        keeps: Keeps = "everything",
         overflow: Overflow = "stop",
         cut_off: CutOff = "void",
         reading_rule: ReadingRule = "strict",
