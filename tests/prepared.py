@@ -29,8 +29,6 @@ LIBRARIES = {
         "omegaconf",
         "openai",
         "pandas",
-        "pandera.pandas",
-        "pandera.strategies.pandas_strategies",
         "papermill",
         "pyarrow.dataset",
         "scipy.stats",

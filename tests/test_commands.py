@@ -975,7 +975,7 @@ sys.exit(run())
 
 
 @pytest.mark.parametrize(
-    "module", ["click", "agon.cli", "agon.cli.verbs", "omegaconf", "agon.plan", "agon.record.estimate"]
+    "module", ["click", "agon.cli", "agon.cli.parser", "omegaconf", "agon.plan", "agon.record.estimate"]
 )
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_command_stopped_during_its_imports_says_so_in_a_line(module, number, code):

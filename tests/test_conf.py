@@ -20,7 +20,7 @@ from agon.conf import (
     recorded_games,
     settings_of,
 )
-from agon.conf.derived import derived_settings
+from agon.conf.building import derived_settings
 from agon.conf.files import reader_settings
 
 FILES = [
@@ -48,7 +48,7 @@ def test_an_object_is_built_as_hydra_instantiates_it():
 
 
 def test_a_game_made_of_another_is_refused_where_no_package_makes_any(monkeypatch):
-    monkeypatch.setattr("agon.conf.derived.makers", lambda: ())
+    monkeypatch.setattr("agon.conf.building.makers", dict)
     with pytest.raises(AgonError) as error:
         settings_of("game", "pd~nowhere")
     assert "game pd~nowhere: no installed package makes games from games" in str(
@@ -67,7 +67,7 @@ def test_several_packages_may_make_games_of_games(monkeypatch):
         module = SimpleNamespace(settings=settings, made_of=lambda game, conf: {only: f"of {game}"})
         return SimpleNamespace(load=lambda: module)
 
-    monkeypatch.setattr("agon.conf.derived.makers", lambda: (door("moss"), door("mirror")))
+    monkeypatch.setattr("agon.conf.building.makers", lambda: {"a": door("moss"), "b": door("mirror")})
     assert derived_settings("pd", "moss", CONF) == {"made by": "moss"}
     assert derived_settings("pd", "mirror", CONF) == {"made by": "mirror"}
     assert derived_games("pd", CONF) == {"moss": "of pd", "mirror": "of pd"}

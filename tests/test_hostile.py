@@ -237,7 +237,7 @@ SEATED = {"name": "mine", "repetitions": 1, "pairings": [{"games": ["pd"], "seat
         ({"name": "mine\n"}, "name: "),
         ({"pairings": [{"games": ["long"], "seats": [["kind"], ["kind"]]}]}, "1 match with 2,000,000,000 decisions"),
         (
-            {"pairings": [], "tournaments": [{"games": ["pd"], "agents": ["kind"] * 2000, "repetitions": 10**6}]},
+            {"pairings": [], "tournaments": [{"games": ["pd"], "agents": ["kind"] * 2000, "repetitions": 10**7}]},
             "add large=true",
         ),
     ],

@@ -1,9 +1,12 @@
 """Names of classes and functions: how ids and recordings name them, and how conf finds them."""
 
+import functools
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,17 +34,27 @@ def kind(name: str) -> Callable[[T], T]:
     return register
 
 
+@functools.cache
+def makers() -> dict[str, EntryPoint]:
+    """Package -> its entry point `agon.games`, of the packages that derive games from games (agon.conf.building).
+
+    A package that was deleted has left its entry point behind, and is passed over.
+    """
+    doors = {door.module.partition(".")[0]: door for door in entry_points(group="agon.games")}
+    return {package: door for package, door in doors.items() if find_spec(package)}
+
+
 def locate(target: Any) -> Any:
     """The class or function with a dotted name, as in conf's `_target_`.
 
-    It must be defined in one of PACKAGES, not imported there from elsewhere. Raises AgonError.
+    It must be defined in one of PACKAGES or `makers`, not imported there from elsewhere. Raises AgonError.
     """
     if not isinstance(target, str):
         raise AgonError(f"_target_ is {target!r}; it must be the dotted name of a class or function")
     module, _, name = target.rpartition(".")
     if not _allowed(module) or any(part.startswith("_") for part in target.split(".")):
         raise AgonError(
-            f"_target_: {target!r} is not in {', '.join(sorted(PACKAGES))}: "
+            f"_target_: {target!r} is not in {', '.join(sorted({*PACKAGES, *makers()}))}: "
             "name a folder or package elsewhere under `families` or `packages` in conf/config.yaml"
         )
     try:
@@ -61,7 +74,7 @@ def locate(target: Any) -> Any:
 
 
 def _allowed(module: str) -> bool:
-    return any(f"{module}.".startswith(f"{package}.") for package in PACKAGES)
+    return any(f"{module}.".startswith(f"{package}.") for package in PACKAGES) or module.partition(".")[0] in makers()
 
 
 def kind_of(target: Any) -> str:

@@ -11,7 +11,6 @@ from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, L
 from agon.games.pages import page_of
 from agon.games.sentences import join_words, number
 from agon.plan import PERSON
-from agon.turns import schema
 from agon_hall import Refusal
 from agon_hall.family_pages import family_pages
 from agon_hall.seating import agents_for, models_for
@@ -65,7 +64,7 @@ def players(name: str) -> dict[str, bool]:
 
 @functools.cache
 def twins(name: str) -> dict[str, str]:
-    """The games that derive from a game (agon.conf.derived): label on the page -> name; empty if there are none."""
+    """The games that derive from a game (agon.conf.building): label on the page -> name; empty if there are none."""
     labels = {f"{twin.replace('_', ' ')}: {what}": twin for twin, what in derived_games(name, CONF).items()}
     return {ITSELF: "", **labels} if labels else {}
 
@@ -136,7 +135,6 @@ def warm() -> None:
         models(name)
         has_setting_openings(name)
         hopeless(name)
-    schema()  # needed at the end of a match
 
 
 def new_table(entries: Entered) -> list[Thing]:

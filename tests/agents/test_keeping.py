@@ -11,9 +11,9 @@ from agon import AgonError
 from agon.agents.keeping import BudgetedModel, ContextPolicy, Full, drop_before, keeps_of
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
-from agon.conf import load
+from agon.conf import build, load
 from agon.games.matrix.scripts import tit_for_tat
-from agon.models import Answer, CallFailed, TooLong, extend, message
+from agon.models import Answer, TooLong, extend, message
 from agon.plan.seats import identity_of
 
 GOOD = "[move] cooperation"
@@ -53,6 +53,8 @@ def in_order(request):
 def test_what_keeps_cannot_be_is_said_in_a_line(given):
     with pytest.raises(AgonError, match=r"^keeps"):
         keeps_of(given)
+    with pytest.raises(AgonError, match=r"^keeps does not fit"):
+        build({"_target_": "agon.agents.llm.LLM", "_partial_": True, "keeps": given})
 
 
 def test_everything_is_the_default_and_hashes_to_nothing():
@@ -91,45 +93,7 @@ def test_the_last_rounds_stay(rounds):
     assert replies[rounds].detail == {"left_out": 2} and replies[rounds - 1].detail is None
 
 
-def test_what_leaves_is_summed_up_by_an_answer_like_any_other():
-    def say(request):
-        return (
-            f"summary {len(request.messages)}"
-            if request.view.phase == "summary"
-            else f"round {request.view.round}: {GOOD}"
-        )
-
-    replies, asked = asked_of(Told(say), keeps={"rounds": 3, "summary": 50})
-    sums = [each for each in asked if each.view.phase == "summary"]
-    assert [each.view.round for each in sums] == [7, 11, 15]
-    assert all("at most 50 words" in each.messages[-1].text and in_order(each) for each in sums)
-    last = asked[-1].messages
-    assert (
-        last[0].text.endswith("as you summed it up\nsummary 10") and len(last) == 1 + 2 * 3 + 1 and in_order(asked[-1])
-    )
-    assert replies[6].detail["summary"].startswith("summary") and replies[6].detail["left_out"] == 8
-    assert len({each.sample for each in asked}) == len(asked)
-
-
-def test_a_refused_summary_leaves_the_match_going_on():
-    def say(request):
-        return CallFailed("400", "no", "void") if request.view.phase == "summary" else GOOD
-
-    replies, _ = asked_of(Told(say), keeps={"rounds": 3, "summary": 50})
-    assert len(replies) == PD.rounds and replies[6].detail == {"left_out": 8, "summary_failed": "no"}
-
-
-@pytest.mark.parametrize(("cut_off", "used"), [("void", False), ("as_done", True)])
-def test_a_summary_that_was_held_back_is_no_memory(cut_off, used):
-    def say(request):
-        return Answer("I cannot help.", ended="filter") if request.view.phase == "summary" else GOOD
-
-    replies, asked = asked_of(Told(say), keeps={"rounds": 3, "summary": 50}, cut_off=cut_off)
-    assert ("I cannot help." in asked[-1].messages[0].text) == used
-    assert ("summary_failed" in replies[6].detail) != used and replies[6].detail["summary_ended"] == "filter"
-
-
-@pytest.mark.parametrize("keeps", ["readable", {"rounds": 2}, {"rounds": 2, "summary": 40}])
+@pytest.mark.parametrize("keeps", ["readable", {"rounds": 2}])
 def test_votes_over_several_answers_share_one_conversation(keeps):
     model = Told(lambda request: GOOD)
     player = type(

@@ -18,6 +18,7 @@ from harness import Told, at_the_table, seated
 from agon import AgonError
 from agon.agents.llm import LLM
 from agon.agents.prompts import template_of
+from agon.conf.building import check_description
 from agon.games import Choice, Game, Observation
 from agon.games.spaces import Number, Space
 from agon.loop import start_match
@@ -383,10 +384,6 @@ class Misfit(Sound):
         ({"sees": {"seat": 1}}, "observe: the observation of seat 0 says that it is for seat 1"),
         ({"sees": {"round": 0}}, "observe: the round is 0; it must be a whole number, 1 at least"),
         ({"sees": {"round": "x"}}, "observe: the round is 'x'; it must be a whole number, 1 at least"),
-        ({"parts": ("spy",)}, r"roles is \('spy',\); it must have a text for each of 2 seats"),
-        ({"parts": (None, "spy")}, r"roles is \(None, 'spy'\); it must have a text for each of 2 seats"),
-        ({"people": ("a",)}, r"players is \('a',\); it must have a text for each of 2 seats"),
-        ({"seats": 0}, "seats is 0; it must be a whole number, 1 at least"),
         (
             {"lasts": inf},
             "a match has not ended after 20,000 steps: to_move still gives seats; .* max_rounds says how many",
@@ -397,6 +394,21 @@ def test_what_a_game_says_of_itself_must_fit(changes, why):
     for player in (first, LLM):
         with pytest.raises(AgonError, match=f"^game sound cannot be played: ValueError: {why}"):
             try_out(Seat("x", player), Misfit(**changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"parts": ("spy",)}, r"roles is \('spy',\); it must have a text for each of 2 seats"),
+        ({"parts": (None, "spy")}, r"roles is \(None, 'spy'\); it must have a text for each of 2 seats"),
+        ({"people": ("a",)}, r"players is \('a',\); it must have a text for each of 2 seats"),
+        ({"seats": 0}, "seats is 0; it must be a whole number, 1 at least"),
+        ({"name": " "}, "name is ' '; it must be a word that can be printed"),
+    ],
+)
+def test_a_game_is_described_before_it_is_planned(changes, why):
+    with pytest.raises(AgonError, match=f"^{why}"):
+        check_description(Misfit(**changes))
 
 
 def test_payoffs_are_plain_numbers_in_the_order_of_seats():

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from math import ceil
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
@@ -26,11 +26,10 @@ class ContextPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether unreadable answers and the replies to them stay. If not, they leave once the question is decided."""
     rounds: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """Number of last rounds that stay, with the present one. None: all stay."""
-    summary: Annotated[int, msgspec.Meta(ge=10, le=2000)] | None = None
-    """Length in words of the summary that replaces the rounds that leave. None: no summary.
 
-    The model is asked for one whenever the conversation has 2 * `rounds` rounds.
-    """
+
+Keeps = Literal["everything", "readable"] | ContextPolicy
+"""The types of that setting."""
 
 
 def keeps_of(setting: object) -> ContextPolicy:
@@ -39,17 +38,11 @@ def keeps_of(setting: object) -> ContextPolicy:
         return setting
     try:
         policies = {"everything": ContextPolicy(), "readable": ContextPolicy(unreadable=False)}
-        policy = policies[setting] if isinstance(setting, str) else msgspec.convert(setting, ContextPolicy)
+        return policies[setting] if isinstance(setting, str) else msgspec.convert(setting, ContextPolicy)
     except (KeyError, msgspec.ValidationError):
         raise AgonError(
-            f"keeps is {setting!r}; it is everything, readable, or some of unreadable (true, false), rounds (the last ones) and "
-            "summary (words, 10 to 2000)"
+            f"keeps is {setting!r}; it is everything, readable, or some of unreadable (true, false) and rounds (the last ones)"
         ) from None
-    if policy.summary and not policy.rounds:
-        raise AgonError(
-            "keeps: a summary is about the rounds that are dropped: set rounds: N, the number of rounds that stay"
-        )
-    return policy
 
 
 class Full(AgonError, Halted):
@@ -71,17 +64,12 @@ class RoundStart(NamedTuple):
     place: int
 
 
-def rebuild(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """A new conversation of these messages: each one names the message before it."""
-    conversation: tuple[Message, ...] = ()
-    for message in messages:
+def drop_before(messages: tuple[Message, ...], place: int) -> tuple[Message, ...]:
+    """A new conversation without the messages between the first one and `place`. Each message names the one before it."""
+    conversation = messages[:1]
+    for message in messages[place:]:
         conversation = extend(conversation, message.role, message.text, message.opaque)
     return conversation
-
-
-def drop_before(messages: tuple[Message, ...], place: int) -> tuple[Message, ...]:
-    """Drops the messages between the first one and `place`."""
-    return rebuild((messages[0], *messages[place:]))
 
 
 def shift_starts(starts: Iterable[RoundStart], place: int) -> tuple[RoundStart, ...]:
@@ -98,21 +86,13 @@ class BudgetedModel:
     """
 
     def __init__(self, model: Answering, room: int) -> None:
-        self.model, self.room = model, room
+        self.model, self.room, self.instant = model, room, model.instant
+        self.report_reading = getattr(model, "report_reading", None)
+        """How an answer was read is told to the model, if it takes such reports (Live.report_reading)."""
         self.counts: dict[str, tuple[int, int]] = {}
         """Id of a question -> tokens up to the question, tokens up to its answer."""
         self.tokens_per_byte = 0.0
         """Highest rate so far."""
-
-    @property
-    def instant(self) -> bool:
-        """Whether answers come without waiting."""
-        return self.model.instant
-
-    async def report_reading(self, *reading: Any) -> None:
-        """Tells the model how an answer was read, if the model takes such reports (Live.report_reading)."""
-        if (report := getattr(self.model, "report_reading", None)) is not None:
-            await report(*reading)
 
     async def answer(self, request: Request) -> Answer:
         """Asks the model. Raises TooLong where the conversation does not fit."""

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from agon.agents.base import Count, Place, Reply, times_asked
 from agon.agents.keeping import (
     Full,
+    Keeps,
     Overflow,
     RoundStart,
     drop_before,
     keeps_of,
     limit_context,
-    rebuild,
     shift_starts,
 )
 from agon.agents.prompts import OURS, Prompts, template_of
@@ -28,7 +28,6 @@ from agon.agents.reads import (
 from agon.games import Dice, Observation
 from agon.games.base import Times
 from agon.games.pages import aids_as_text, check_aids
-from agon.games.spaces import Text
 from agon.models import Answer, Answering, CallFailed, Message, Request, TooLong, extend
 from agon.models.base import CUT, ReadingRule
 from agon.registry import kind
@@ -99,7 +98,7 @@ class LLM:
         answer_tokens: int = 30,
         aids: Sequence[str] = (),
         reads: str | Mapping[str, Any] = "free",
-        keeps: str | Mapping[str, Any] = "everything",
+        keeps: Keeps = "everything",
         overflow: Overflow = "stop",
         cut_off: CutOff = "void",
         reading_rule: ReadingRule = "strict",
@@ -134,13 +133,12 @@ class LLM:
         prompts: str = OURS,
         aids: Sequence[str] = (),
         reads: Any = "free",
-        keeps: Any = "everything",
         **_: Any,
     ) -> Prompts:
         """The prompts of an agent with these settings in a game. Raises AgonError for aids that the game does not have."""
-        check_aids(game, aids)
-        source = template_of(game, folder, prompts)
-        return texts_from(source, style, reads_of(reads).guide, keeps_of(keeps).summary is not None)
+        if aids:
+            check_aids(game, aids)
+        return texts_from(template_of(game, folder, prompts), style, reads_of(reads).guide)
 
     @staticmethod
     def calls(
@@ -148,19 +146,18 @@ class LLM:
         seat: int,
         attempts: int = 5,
         reads: Any = "free",
-        keeps: Any = "everything",
         overflow: str = "stop",
         **_: Any,
     ) -> Times:
         """The least and the greatest number of calls in a match.
 
-        A decision takes one call at the least. At the most it takes all attempts and a summary. With `overflow` cut it may also take
-        a call for each round that leaves because the provider finds the conversation too long.
+        A decision takes one call at the least, and all attempts at the most. With `overflow` cut it may also take a call for each round
+        that leaves because the provider finds the conversation too long.
         """
         times = times_asked(game, seat)
         tries = 1 if isinstance(reads_of(reads), Weighed) else attempts
         cuts = times.most if overflow == "cut" else 0
-        return Times(times.least, times.most * (tries + (keeps_of(keeps).summary is not None) + cuts))
+        return Times(times.least, times.most * (tries + cuts))
 
     @staticmethod
     def unfit(space: Any, model: Any, reads: Any = "free", **_: Any) -> str:
@@ -170,14 +167,14 @@ class LLM:
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One decision."""
-        return self.take(await self.draft(await self.question(view), dice=dice), view, dice)
+        return self.take(await self.draft(self.question(view), dice=dice), view, dice)
 
-    async def question(self, view: Observation) -> Request:
+    def question(self, view: Observation) -> Request:
         """The question of a decision: the conversation so far, and what is asked now. `draft` answers it."""
         texts = self.prompts_for(view)
         if self.keeps.rounds:
-            await self._shorten(view, texts, self.keeps.rounds)
-        aids = aids_as_text(view, self.aids)
+            self._drop_rounds(view.round - self.keeps.rounds)
+        aids = aids_as_text(view, self.aids) if self.aids else ""
         news = f"\n\n# To help you\n{aids}" if aids and aids != self.aids_text else ""
         text = texts.turn(view, self.since) + news + self.thoughts + self.reads.instructions(texts.reads, view.legal)
         return Request(
@@ -218,37 +215,19 @@ class LLM:
             return ()
         return [place for place in (*(start.place for start in self.round_starts), len(messages) - 1) if place > 1]
 
-    async def _shorten(self, view: Observation, texts: Prompts, rounds: int) -> None:
-        """Drops all rounds but the last `rounds`. Before that, it asks for a summary of the others if the settings want one."""
-        old = [start.round for start in self.round_starts if start.round <= view.round - rounds]
-        if not old or (texts.keeps and view.round - old[0] < 2 * rounds):
+    def _drop_rounds(self, last: int) -> None:
+        """Drops the rounds up to `last` from the conversation."""
+        if all(start.round > last for start in self.round_starts):
             return
-        stays = next(
-            (start.place for start in self.round_starts if start.round > view.round - rounds), len(self.messages)
-        )
-        system, self.notes = self.messages[0].text, {"left_out": stays - 1}
-        if texts.keeps:
-            question = extend(self.messages[:stays], "user", texts.keeps.render("sum_up", self.keeps.summary))
-            summary_view = view._replace(phase="summary", legal=Text(2000))
-            sample = f"{self.place.match}/{self.place.seat}/{self.turns}.summary"
-            try:
-                answer = await self.model.answer(Request(question, sample, 2 * (self.keeps.summary or 0), summary_view))
-                self.notes |= {"summary": answer.text, "summary_exchange": answer.exchange}
-                if answer.ended in CUT:
-                    self.notes |= {"summary_ended": answer.ended}
-                if answer.ended in CUT and self.cut_off == "void":
-                    self.notes |= {"summary_failed": f"it was {CUT[answer.ended]}"}
-                else:
-                    system = texts.system(view) + texts.keeps.render("before", answer.text)
-            except CallFailed as failure:
-                self.notes |= {"summary_failed": str(failure)}
-        self.messages = rebuild((self.messages[0]._replace(text=system), *self.messages[stays:]))
-        self.round_starts = shift_starts(self.round_starts, stays)
+        place = next((start.place for start in self.round_starts if start.round > last), len(self.messages))
+        self.notes = {"left_out": place - 1}
+        self.messages = drop_before(self.messages, place)
+        self.round_starts = shift_starts(self.round_starts, place)
 
     def prompts_for(self, view: Observation) -> Prompts:
         """The prompts in this match."""
         if self._prompts_of_rules[0] is not view.rules:  # the rules are one object during a match
-            texts = self.texts(view.rules, self.style, self.folder, self.prompts, reads=self.reads, keeps=self.keeps)
+            texts = self.texts(view.rules, self.style, self.folder, self.prompts, reads=self.reads)
             self._prompts_of_rules = view.rules, texts
         return self._prompts_of_rules[1]
 
@@ -261,7 +240,8 @@ class LLM:
                 self.round_starts = (*self.round_starts, RoundStart(view.round, max(1, len(self.messages))))
             if draft.cut > 1:
                 self.round_starts = shift_starts(self.round_starts, draft.cut) or (RoundStart(view.round, 1),)
-            self.messages, self.since, self.aids_text = draft.messages, len(view.past), aids_as_text(view, self.aids)
+            self.messages, self.since = draft.messages, len(view.past)
+            self.aids_text = aids_as_text(view, self.aids) if self.aids else ""
             if not self.keeps.unreadable and len(self.messages) > place + 2:
                 last = self.messages[-1] if draft.reply.action is not None else Message("assistant", NO_ANSWER, "", "")
                 self.messages = extend(self.messages[: place + 1], "assistant", last.text, last.opaque)
@@ -304,9 +284,8 @@ async def ask(
             messages, cut = drop_before(messages, place - cut + 1), place
             continue
         except CallFailed as failure:
-            reply = _reply(None, f"refused by the provider: {failure}", answers, len(answers) + 1)
-            reply = replace(reply, ended="error")
-            return Draft(_note_cut(reply, cut), extend(messages, "assistant", NO_ANSWER), cut)
+            reply = _reply(None, f"refused by the provider: {failure}", answers, len(answers) + 1, cut)
+            return Draft(replace(reply, ended="error"), extend(messages, "assistant", NO_ANSWER), cut)
         answers.append(answer)
         whole = answer.ended not in CUT or cut_off == "as_done"
         parsed = (
@@ -324,16 +303,11 @@ async def ask(
             await report(sample_request, answer, parsed.fault, reread)
         messages = extend(messages, "assistant", parsed.text or NO_ANSWER, answer.opaque)
         if parsed.action is not None:
-            reply = _reply(parsed.action, "", answers, len(answers), parsed.text, parsed.detail)
-            return Draft(_note_cut(reply, cut), messages, cut)
+            reply = _reply(parsed.action, "", answers, len(answers), cut, parsed.text, parsed.detail)
+            return Draft(reply, messages, cut)
         if len(answers) >= attempts:
-            return Draft(_note_cut(_reply(None, parsed.fault, answers, len(answers)), cut), messages, cut)
+            return Draft(_reply(None, parsed.fault, answers, len(answers), cut), messages, cut)
         messages = extend(messages, "user", again(parsed.fault))
-
-
-def _note_cut(reply: Reply, cut: int) -> Reply:
-    """Notes how many messages were dropped to make room."""
-    return reply if cut == 1 else _add_notes(reply, {"left_out": cut - 1})
 
 
 def _add_notes(reply: Reply, notes: Mapping[str, Any]) -> Reply:
@@ -347,12 +321,16 @@ def _reply(
     fallback: str,
     answers: list[Answer],
     attempts: int,
+    cut: int,
     text: str | None = None,
     detail: dict[str, Any] | None = None,
 ) -> Reply:
+    """A reply after some answers. `cut`: the index of the first message that was sent; the messages before it were dropped."""
     last, charges = answers[-1] if answers else Answer(""), [answer.usd for answer in answers if answer.usd is not None]
     if charges:  # where the provider names no price, tokens and prices give it
         detail = {**(detail or {}), "usd_charged": sum(charges)}
+    if cut > 1:
+        detail = {**(detail or {}), "left_out": cut - 1}
     return Reply(
         action=action,
         text=last.text if text is None else text,

@@ -41,10 +41,6 @@ class Source(NamedTuple):
     sandboxed: bool = False
     """Whether a user's folder is among them. Its files may come from anybody. Families are trusted, because their code runs anyway."""
 
-    def of(self, file: str) -> "Source":
-        """Another file in the same folders."""
-        return self._replace(file=file)
-
 
 class Template:
     """A file of macros, with the text of its includes. Raises AgonError when it is broken or lacks one of `macros`.
@@ -108,10 +104,10 @@ class Prompts(Template):
     seat's last question (`view.past[since:]`) and asks. `again(fault, view)` asks again. The template may set `asides`.
     """
 
-    def __init__(self, source: Source, style: str, guide: str = "", sums: bool = False) -> None:
+    def __init__(self, source: Source, style: str, guide: str = "") -> None:
         super().__init__(source, ("system", "turn", "again"))
         style_file = f"styles/{style}.md"
-        path = _look_up(source.of(style_file))
+        path = _look_up(source._replace(file=style_file))
         self._style = self._limited(f"prompt {path}", lambda: self._style_of(style_file, path))
         with _blame(path):
             self.text = "\n".join([self.text, *_sources(self._environment, style_file)])
@@ -119,10 +115,6 @@ class Prompts(Template):
         """Instructions for answers that are no move line (agon.agents.reads)."""
         if self.reads:
             self.text += f"\n{self.reads.text}"
-        self.keeps = Template(source.of("_keeps.md"), ("sum_up", "before")) if sums else None
-        """The request for a summary of the conversation (agon.agents.keeping)."""
-        if self.keeps:
-            self.text += f"\n{self.keeps.text}"
         self._systems: dict[Observation, str] = {}
 
     def _style_of(self, file: str, path: str) -> str:
@@ -156,7 +148,7 @@ prompts = functools.cache(Prompts)
 
 def reads_template(source: Source, guide: str) -> Template:
     """The instructions for answers that are no move line: a file among a game's templates (`guide` in agon.agents.reads)."""
-    return Template(source.of(guide), GUIDES[guide])
+    return Template(source._replace(file=guide), GUIDES[guide])
 
 
 def prompt_sets(folders: Sequence[Path]) -> list[str]:

@@ -57,7 +57,7 @@ class SelfConsistency:
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One decision. Its tokens are those of all answers, its seconds those of the slowest."""
-        question = await self.agent.question(view)
+        question = self.agent.question(view)
         samples = (self.agent.draft(question, number) for number in range(self.k))
         drafts = [await sample for sample in samples] if self.agent.model.instant else await together([*samples])
         votes = Counter(draft.reply.action for draft in drafts if draft.reply.action is not None)

@@ -1,7 +1,8 @@
 """The group of all commands, whose errors are one line.
 
-Verbs are the click commands in VERBS of agon.cli.verbs, the entry points `agon.verbs` of other packages (name: the verb; value: its
-click command), and those in VERBS of a `commands.py` in the folder of any family of games.
+Verbs are the click commands in VERBS, the entry points `agon.verbs` of other packages (name: the verb; value: its click command), and
+those in VERBS of a `commands.py` in the folder of any family of games. Each does one thing, and prints a line about it. Its libraries
+are imported when it runs.
 """
 
 import os
@@ -22,10 +23,25 @@ from typing import Any
 import click
 
 from agon.cli.job import Job
+from agon.cli.listing import list_
+from agon.cli.notebooks import new, notebook
 from agon.cli.options import Anywhere
+from agon.cli.planning import plan
+from agon.cli.playing import play
+from agon.cli.recording import record
+from agon.cli.upkeep import verify
 from agon.errors import AgonError, interruption_message, visible
 from agon.paths import CODE, CONFIG, MARK, ROOT, STRANGE, UNTRUSTED, display_path
 
+VERBS: dict[str, click.Command] = {
+    "new": new,
+    "plan": Job(plan),
+    "record": Job(record),
+    "play": Job(play),
+    "notebook": notebook,
+    "list": list_,
+    "verify": verify,
+}
 NUMBERS = {"float": "is not a number", "integer": "is not a whole number"}
 """Click's words for a kind of number -> ours."""
 
@@ -41,12 +57,6 @@ def _family_modules() -> Iterator[str]:
 
 
 @cache
-def _verbs(module: str) -> dict[str, click.Command]:
-    """The verbs of a module, by name."""
-    return {verb.name or "": verb for verb in import_module(module).VERBS}
-
-
-@cache
 def _entry_points() -> dict[str, EntryPoint]:
     """The verbs of other packages, by name."""
     return {entry.name: entry for entry in entry_points(group="agon.verbs")}
@@ -55,7 +65,7 @@ def _entry_points() -> dict[str, EntryPoint]:
 @cache
 def _all_verbs() -> tuple[dict[str, click.Command], list[str]]:
     """All verbs by name; and a line on each module that cannot be used. Such a module breaks no other verb."""
-    verbs, faults = dict(_verbs("agon.cli.verbs")), []
+    verbs, faults = dict(VERBS), []
     for name, entry in sorted(_entry_points().items()):
         try:
             verbs[name] = _load(entry)
@@ -63,7 +73,7 @@ def _all_verbs() -> tuple[dict[str, click.Command], list[str]]:
             faults.append(str(error))
     for module in _family_modules():
         try:
-            own_verbs = _verbs(module)
+            own_verbs = {verb.name or "": verb for verb in import_module(module).VERBS}
         except (Exception, SystemExit) as error:  # a reader's module may raise anything
             faults.append(f"{module} cannot be used: {type(error).__name__}: {' '.join(str(error).split())}")
             continue
@@ -97,7 +107,7 @@ class Verbs(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The verb of that name, if there is one. Raises AgonError for a verb whose package cannot be used."""
-        if verb := _verbs("agon.cli.verbs").get(cmd_name):
+        if verb := VERBS.get(cmd_name):
             return verb
         entry = _entry_points().get(cmd_name)
         return _load(entry) if entry else _all_verbs()[0].get(cmd_name)

@@ -3,7 +3,7 @@
 `_target_` names what lies in packages that `agon.registry.locate` allows, and nothing is read from the environment.
 """
 
-from agon.conf.building import build, expand_settings, games, load, require_distinct_games, settings_of
+from agon.conf.building import build, derived_games, expand_settings, games, load, require_distinct_games, settings_of
 from agon.conf.composition import (
     MAIN,
     PRIMARY,
@@ -17,7 +17,6 @@ from agon.conf.composition import (
     hydra_session,
     search_project,
 )
-from agon.conf.derived import derived_games
 from agon.conf.files import (
     CONF,
     FEW,

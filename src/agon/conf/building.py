@@ -1,4 +1,9 @@
-"""Names of files in conf/ as settings, and as the games, agents and models that these describe."""
+"""Names of files in conf/ as settings, and as the games, agents and models that these describe.
+
+GAME~NAME is a game that a package derives from another game. The package offers it by an entry point of the group `agon.games`. Its
+value is a module with two functions: `settings(game, name, conf)` gives the settings of GAME~NAME, or raises AgonError for a name that
+it does not derive. `made_of(game, conf)` gives a table: name -> description. Where several packages offer games, each is asked in turn.
+"""
 
 import functools
 import re
@@ -7,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from agon.conf.composition import compose_together, file_of
-from agon.conf.derived import MARK, derived_settings
 from agon.conf.files import CONF, find_families, names, suggest
 from agon.conf.gate import allowed_target, reason
 from agon.errors import AgonError
 from agon.games import Game
 from agon.games.settings import variants
+from agon.registry import makers
+
+MARK = "~"
 
 
 @functools.cache
@@ -32,6 +39,24 @@ def settings_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
     if setting not in settings_by_name:
         raise AgonError(f"{group} {file} has no setting {setting!r}: {suggest(setting, list(settings_by_name))}")
     return settings_by_name[setting]
+
+
+def derived_settings(game: str, name: str, conf: Path) -> dict[str, Any]:
+    """The settings of GAME~NAME, from the first package that derives it. Raises AgonError where none does."""
+    faults = []
+    for door in makers().values():
+        try:
+            settings: dict[str, Any] = door.load().settings(game, name, conf)
+            return settings
+        except AgonError as error:
+            faults.append(str(error))
+    nobody = f"game {game}{MARK}{name}: no installed package makes games from games: install agon_twins, or name {game} alone"
+    raise AgonError("; ".join(faults) or nobody)
+
+
+def derived_games(game: str, conf: Path) -> dict[str, str]:
+    """The games derived from a game: name -> description. Empty if no package derives any."""
+    return {name: words for door in makers().values() for name, words in door.load().made_of(game, conf).items()}
 
 
 def expand_settings(names: Sequence[str], conf: Path = CONF) -> list[str]:
@@ -54,7 +79,7 @@ def load(group: str, name: str, conf: Path = CONF) -> Any:
             raise AgonError("it has no _target_, which names its class or function")
         object_ = build(settings)
         if isinstance(object_, Game):
-            _require_named(object_)
+            check_description(object_)
         if group == "game" and not isinstance(object_, Game):
             raise TypeError("its _target_ makes no game")
     except (AgonError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
@@ -80,13 +105,17 @@ def build(settings: Any) -> Any:
     return functools.partial(target, **keywords) if settings.get("_partial_") else target(**keywords)
 
 
-def _require_named(game: Game[Any]) -> None:
-    """Raises AgonError unless a game's name, variant and rules can stand in a table."""
+def check_description(game: Game[Any]) -> None:
+    """Raises AgonError unless a game's name, variant, rules, seats, players and roles can stand in a table."""
     for what, text in {"name": game.name, "variant": game.variant}.items():
         if not isinstance(text, str) or not text.strip() or not text.isprintable():
             raise AgonError(f"{what} is {text!r}; it must be a word that can be printed")
-    if type(game.rules) is not int or game.rules < 1:
-        raise AgonError(f"rules is {game.rules!r}; it must be a whole number, 1 at least")
+    for what, number in {"rules": game.rules, "seats": game.seats}.items():
+        if type(number) is not int or number < 1:
+            raise AgonError(f"{what} is {number!r}; it must be a whole number, 1 at least")
+    for what, texts, counts in (("players", game.players, {game.seats}), ("roles", game.roles, {0, game.seats})):
+        if len(texts) not in counts or not all(isinstance(text, str) for text in texts):
+            raise AgonError(f"{what} is {texts!r}; it must have a text for each of {game.seats} seats")
 
 
 def games(names_wanted: Sequence[str] | None = None) -> list[Game[Any]]:

@@ -113,18 +113,13 @@ def _entries(group: str, conf: Path) -> dict[str, OldName]:
 
 def current_names(group: str, conf: Path = CONF) -> dict[str, str]:
     """Old name -> current name, of files in conf/`group`. An old name that is a file again is left out. Raises AgonError."""
-    entries = _entries(group, conf)
-    return {old: entry.name for old, entry in entries.items() if not _path(group, old, conf).is_file()}
-
-
-def _path(group: str, name: str, conf: Path) -> Path:
-    return input_path(conf / group / f"{name}.yaml")
+    return {old: current for old in _entries(group, conf) if (current := current_name(group, old, conf)) != old}
 
 
 def current_name(group: str, name: str, conf: Path = CONF) -> str:
     """The current name of conf/`group`/`name`.yaml: its own, unless it is an old one."""
     entry = _entries(group, conf).get(name)
-    return name if entry is None or _path(group, name, conf).is_file() else entry.name
+    return name if entry is None or input_path(conf / group / f"{name}.yaml").is_file() else entry.name
 
 
 @functools.cache
@@ -133,7 +128,7 @@ def id_name(group: str, name: str, conf: Path = CONF) -> str:
 
     A project's file with the name of a file of agon is another file. Ids hash it by its own name.
     """
-    folder = _path(group, name, conf).parent
+    folder = input_path(conf / group / f"{name}.yaml").parent
     for place in (place for place in input_places(conf) if place / group == folder):
         for old, entry in _old_names(place / "old_names.yaml").get(group, {}).items():
             if entry.name == name:
@@ -143,10 +138,11 @@ def id_name(group: str, name: str, conf: Path = CONF) -> str:
 
 def renaming_notes(group: str, asked: Collection[str], conf: Path = CONF) -> list[str]:
     """A line for every old name among those `asked` for: the current name, and the note in conf/old_names.yaml."""
-    current, entries = current_names(group, conf), _entries(group, conf)
+    entries = _entries(group, conf)
     return [
-        f"note: {group} {old} is called {current[old]} here. {entries[old].note}".rstrip()
-        for old in sorted(current.keys() & asked)
+        f"note: {group} {old} is called {current} here. {entries[old].note}".rstrip()
+        for old in sorted(entries.keys() & asked)
+        if (current := current_name(group, old, conf)) != old
     ]
 
 
@@ -155,11 +151,12 @@ def describe_file(group: str, name: str, conf: Path = CONF) -> str:
 
     If neither has one, the sentence says where to write it. Raises AgonError for a file that cannot be read.
     """
-    lines = read_text_file(_path(group, name, conf)).splitlines()
+    path = input_path(conf / group / f"{name}.yaml")
+    lines = read_text_file(path).splitlines()
     sentence = " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
     if not sentence:
         with suppress(AgonError):  # a file that cannot be used is listed all the same
-            target = locate(document(_path(group, name, conf)).get("_target_"))
+            target = locate(document(path).get("_target_"))
             sentence = " ".join((target.__doc__ or "").split())
             if sentence.startswith(f"{target.__name__}("):  # a dataclass without a docstring has its signature
                 sentence = ""

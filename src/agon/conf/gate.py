@@ -13,7 +13,6 @@ from omegaconf import OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
-from agon.conf.derived import makers
 from agon.errors import AgonError, describe_fault
 from agon.games import Game
 from agon.paths import display_path, read_text_file
@@ -124,7 +123,6 @@ def allowed_target(settings: Mapping[str, Any]) -> tuple[Callable[..., Any], dic
     Raises AgonError for any other `_target_`, and for arguments that it does not have or whose types do not fit.
     """
     name, partial = settings["_target_"], settings.get("_partial_", False)
-    makers()  # settings may name classes and functions of their packages
     target = locate(name)
     if unknown := [key for key in settings if key.startswith("_") and key not in DIRECTIVES]:
         raise AgonError(f"there is no setting {unknown[0]!r}")

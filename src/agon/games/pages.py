@@ -312,5 +312,5 @@ def check_aids(game: Any, names: Collection[str]) -> None:
 
 def aids_as_text(view: Observation, names: Collection[str]) -> str:
     """The aids of a view as text for a model; empty where they have no content."""
-    parts = board_of(Scene(view, aids=names)) if names else {}
+    parts = board_of(Scene(view, aids=names))
     return "\n".join(filter(None, (as_text(parts[name]) for name in names if name in parts)))

@@ -93,7 +93,7 @@ class StandIn(Model):
         if draw < self.refusal or (request.schema is None and draw < self.malformed + self.refusal):
             ways = self.ways if request.schema is None and draw < self.malformed else WAYS["refusal"]
             return ways[int(dice.random() * len(ways))].format(*(_example(view, dice) for _ in range(2)))
-        is_thought = view.phase in ("beliefs", "plan", "summary")  # no script has thoughts
+        is_thought = view.phase in ("beliefs", "plan")  # no script has thoughts
         action = view.legal.example(dice) if is_thought else self.policy(view, dice)
         thought = "(a stand-in speaks) " + "so " * self.words
         if request.tools:

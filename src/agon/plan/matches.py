@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from itertools import combinations_with_replacement, product
-from math import comb, prod
+from itertools import combinations_with_replacement, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +65,14 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
     `large`, it also raises AgonError for more than MATCHES or DECISIONS.
     """
     settings = experiment_of(experiment)
-    _compose_files(settings, conf)
-    models = models_of(experiment, conf)
+    agents, model_names = names_in_experiment(settings)
+    game_files = [re.split("[/~]", name)[0] for meeting in settings.meetings for name in meeting.games]
+    sampling = [settings.sampling] if settings.sampling else []
+    compose_together({"game": game_files, "agent": agents, "model": model_names, "sampling": sampling}, conf)
+    models = models_named(model_names, settings.sampling, conf)
     for meeting in settings.meetings:
         meeting.games = expand_settings(meeting.games, conf)
     games = {name: load("game", name, conf) for meeting in settings.meetings for name in meeting.games}
-    for game in games.values():
-        if type(game.seats) is not int or game.seats < 1:
-            raise AgonError(f"{game.name}: seats is {game.seats!r}; it must be a whole number, 1 at least")
     require_distinct_games([*games.values()])
     if not large:
         _require_small(settings, games, conf)
@@ -91,21 +90,14 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
                 content = hash_of({"game": identity_of(rules), "seats": [identity for _, identity in seats]})
                 players = tuple(seat for seat, _ in seats)
                 for repetition in range(meeting.repetitions or settings.repetitions):
-                    match = _match(settings.name, game, players, repetition, content, rules)
+                    id_ = hash_of([content, repetition])
+                    match = Match(settings.name, id_, int(id_, 16), game, players, repetition, content, rules)
                     if isinstance(meeting, Pairing) and meeting.cell:
                         match = _in_cell(match, meeting.cell)
                     matches[match.id] = match
     if not matches:
         raise AgonError(f"experiment {settings.name} plays nothing: {ALONE}")
     return list(matches.values())
-
-
-def _compose_files(experiment: Experiment, conf: Path) -> None:
-    """Composes all files that an experiment names, at once."""
-    agents, models = names_in_experiment(experiment)
-    games = [re.split("[/~]", name)[0] for meeting in experiment.meetings for name in meeting.games]
-    sampling = [experiment.sampling] if experiment.sampling else []
-    compose_together({"game": games, "agent": agents, "model": models, "sampling": sampling}, conf)
 
 
 ALONE = "`take: different` needs a different model for each seat that asks one: name more models"
@@ -193,31 +185,18 @@ def _require_small(experiment: Experiment, games: Mapping[str, Game[Any]], conf:
     for meeting in experiment.meetings:
         for name in meeting.games:
             game = games[name]
-            size = _sizes(meeting, game, conf) * (meeting.repetitions or experiment.repetitions)
-            rounds = game.max_rounds or 1
-            matches += size
-            decisions += size * rounds * game.seats
-            calls += size * rounds * game.seats * (bool(meeting.models) or "@" in str(meeting))
-    if matches > MATCHES or decisions > DECISIONS:
-        raise AgonError(
-            f"experiment {experiment.name} has {count(matches, 'match')} with {decisions:,} decisions, of which models make up to "
-            f"{calls:,}: use fewer repetitions, rounds or agents, or add large=true"
-        )
-
-
-def _sizes(meeting: "Tournament | Pairing | Challenge", game: Game[Any], conf: Path) -> int:
-    """The number of groups of a meeting, or an upper bound of it, without listing them."""
-
-    def among(names: Sequence[str], copies: int = 0) -> int:
-        return sum(len(entrants_of(name, meeting.models, conf, copies)) for name in names)
-
-    if isinstance(meeting, Tournament):
-        return comb(among(meeting.agents) + game.seats - 1, game.seats)
-    if isinstance(meeting, Challenge):
-        return among(meeting.challengers) * among(meeting.defenders)
-    if meeting.take == "different":
-        return prod(map(among, meeting.seats))
-    return prod(map(len, meeting.seats)) * (1 if meeting.take == "first" else max(len(meeting.models), 1))
+            groups = sum(
+                1 for _ in islice(_groups(meeting, game, conf), MATCHES + 1)
+            )  # of more, the rest is not counted
+            size = groups * (meeting.repetitions or experiment.repetitions)
+            turns = size * (game.max_rounds or 1) * game.seats
+            matches, decisions = matches + size, decisions + turns
+            calls += turns * (bool(meeting.models) or "@" in str(meeting))
+            if matches > MATCHES or decisions > DECISIONS:
+                raise AgonError(
+                    f"experiment {experiment.name} has at least {count(matches, 'match')} with {decisions:,} decisions, of which "
+                    f"models make up to {calls:,}: use fewer repetitions, rounds or agents, or add large=true"
+                )
 
 
 def _groups(meeting: Tournament | Pairing | Challenge, game: Game[Any], conf: Path) -> Iterator[tuple[str, ...]]:
@@ -255,18 +234,6 @@ def _id_name(entrant: str, conf: Path) -> str:
     """An entrant with the agent's name that ids hash, so that renaming an agent changes nobody's seat."""
     agent, mark, model = entrant.partition("@")
     return f"{id_name('agent', agent, conf)}{mark}{model}"
-
-
-def _match(
-    experiment: str,
-    game: Game[Any],
-    seats: tuple[Seat, ...],
-    repetition: int,
-    content: str,
-    settings: Mapping[str, Any],
-) -> Match:
-    id_ = hash_of([content, repetition])
-    return Match(experiment, id_, int(id_, 16), game, seats, repetition, content, settings)
 
 
 def shared_chance(study: str, cell: str, repetition: int) -> str:

@@ -43,7 +43,6 @@ def try_out(seat: Seat, game: Game[Any], name: str = "") -> None:
     whole = seat.immediate or game.max_rounds is None
     try:
         most = longest(game)
-        _require_people(game)
         (match, (_, views, _), dice), (copy, (_, copy_views, _), copy_dice) = start_match(game, 0), start_match(game, 0)
         for _ in range(most if whole else min(TRIAL_STEPS, most)):
             for place, view in views.items():
@@ -105,18 +104,6 @@ def _require_forfeits(game: Game[Any]) -> None:
         raise AgonError(
             f"{game.name} fails where an answer cannot be read (action None): {describe_failure(error, game)}"
         ) from error
-
-
-def _require_people(game: Game[Any]) -> None:
-    """Raises ValueError for a game without seats, and for names or roles that are not one text for each seat."""
-    if type(game.seats) is not int or game.seats < 1:
-        raise ValueError(f"seats is {game.seats!r}; it must be a whole number, 1 at least")
-    for what, values, counts in (
-        ("players", game.players, {game.seats}),
-        ("roles", game.roles, {0, game.seats}),
-    ):
-        if len(values) not in counts or not all(isinstance(value, str) for value in values):
-            raise ValueError(f"{what} is {values!r}; it must have a text for each of {game.seats} seats")
 
 
 def _require_own_view(place: int, view: Observation, game: Game[Any]) -> None:

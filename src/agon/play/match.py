@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from agon.agents import Place, Reply, together
@@ -13,24 +14,22 @@ from agon.models import Answering, Halted
 from agon.plan import Match, describe_failure
 
 
+@dataclass(slots=True, eq=False)
 class Trajectory:
     """The course of one match: a row for each seat that was asked or paid in a step. The rows become the turns table."""
 
-    __slots__ = ("answers", "details", "fixed", "payoffs", "rows", "views")
-
-    def __init__(self) -> None:
-        self.views: list[Observation] = []
-        """The observation of each row's seat."""
-        self.answers: list[Any] = []
-        """The answer of each row's seat: the action of a script, or a Reply."""
-        self.payoffs: list[float] = []
-        """The payoff of each row's seat (points)."""
-        self.rows: list[int] = []
-        """The number of rows of each step."""
-        self.details: dict[int, dict[str, Any]] = {}
-        """Row -> the game's own notes on it."""
-        self.fixed = False
-        """Whether the match was played to its end and nobody threw dice: every match of these seats is the same."""
+    views: list[Observation] = field(default_factory=list)
+    """The observation of each row's seat."""
+    answers: list[Any] = field(default_factory=list)
+    """The answer of each row's seat: the action of a script, or a Reply."""
+    payoffs: list[float] = field(default_factory=list)
+    """The payoff of each row's seat (points)."""
+    rows: list[int] = field(default_factory=list)
+    """The number of rows of each step."""
+    details: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Row -> the game's own notes on it."""
+    fixed: bool = False
+    """Whether the match was played to its end and nobody threw dice: every match of these seats is the same."""
 
     def add(
         self,

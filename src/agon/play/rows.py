@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -119,9 +120,8 @@ def _categories(values: Sequence[Any], text_of: Callable[[Any], str] = str) -> p
     return _categorical(code_of_text[numbers + 1], pd.Index(list(texts)[1:], dtype="str"))
 
 
-def _categorical(codes: NDArray[Any], categories: pd.Index) -> pd.Categorical:
-    """A categorical from valid codes, which are not checked again."""
-    return pd.Categorical.from_codes(codes, categories=categories, validate=False)
+_categorical = partial(pd.Categorical.from_codes, validate=False)
+"""A categorical from valid codes, which are not checked again."""
 
 
 def _answer_columns(answers: Sequence[Any]) -> dict[str, Any]:

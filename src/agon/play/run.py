@@ -41,7 +41,8 @@ def play(
     slow: list[Match] = []
     for match in matches:
         if match.id not in played_ids:
-            (at_once if _instant(match, answering) else slow).append(match)
+            asked = [answering.get(seat.model or "") for seat in match.seats if not seat.immediate]
+            (at_once if all(model and model.instant for model in asked) else slow).append(match)
     journal_writer = _Journal(journal, parts, tick)
     try:
         play_at_once(at_once, answering, journal_writer.add, lacking)
@@ -56,11 +57,6 @@ def play(
             f"of {count(len(matches), 'match')} none is recorded to its end: with concurrency=1 they are recorded one after another"
         )
     return merge_turns(parts, [match.id for match in matches])
-
-
-def _instant(match: Match, models: Mapping[str, Answering]) -> bool:
-    answering = [None if seat.model is None else models.get(seat.model) for seat in match.seats if not seat.immediate]
-    return all(model is not None and model.instant for model in answering)
 
 
 def play_at_once(

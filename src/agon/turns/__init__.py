@@ -13,7 +13,6 @@ from agon.turns.columns import (
     action_text,
     completed,
     decoded,
-    schema,
     typed,
 )
 from agon.turns.derived import (
@@ -63,7 +62,6 @@ __all__ = [
     "read_games",
     "read_parts",
     "replaced",
-    "schema",
     "subjects",
     "tidy",
     "typed",

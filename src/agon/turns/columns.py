@@ -1,6 +1,5 @@
 """The columns of turns: their types and meanings; and actions as texts of their column."""
 
-import functools
 import json
 import warnings
 from collections.abc import Callable
@@ -99,25 +98,6 @@ LATER = "asked", "ended", "prompts"
 """Columns that older tables do not have. `completed` adds them."""
 EVIDENCE = ["match", "legal", "action", "reply", "fallback", "model"]
 """Columns from which `completed` infers the missing ones."""
-
-
-@functools.cache
-def schema() -> Any:
-    """The schema of turns, for pandera."""
-    import pandera.pandas as pa  # here, because it takes 0.2 seconds and readers do not need it
-
-    checks = {
-        "ended": pa.Check.isin(ENDS),
-        "round": pa.Check.ge(1),
-        "turn": pa.Check.ge(1),
-        "seat": pa.Check.ge(0),
-        "repetition": pa.Check.ge(0),
-    }
-    columns = {
-        name: pa.Column(None if dtype is LABEL else dtype, nullable=absent, checks=checks.get(name))
-        for name, (dtype, absent, _) in COLUMNS.items()
-    }
-    return pa.DataFrameSchema(columns, strict=True, ordered=True)
 
 
 def typed(columns: dict[str, Any], *, copy: bool = True) -> pd.DataFrame:

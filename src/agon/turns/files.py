@@ -84,12 +84,12 @@ def _sweep(folder: Path) -> None:
 
 def _sorted_labels(turns: pd.DataFrame) -> pd.DataFrame:
     """Labels in alphabetical order and none unused: the same rows are then the same bytes, whatever their history."""
-
-    def sort_labels(name: str) -> pd.Series:
-        label = turns[name].cat.remove_unused_categories()
-        return label.cat.reorder_categories(sorted(label.cat.categories))
-
-    return turns.assign(**{name: sort_labels(name) for name, (dtype, _, _) in COLUMNS.items() if dtype is LABEL})
+    labels = {
+        name: turns[name].cat.remove_unused_categories() for name, (dtype, _, _) in COLUMNS.items() if dtype is LABEL
+    }
+    return turns.assign(
+        **{name: label.cat.reorder_categories(sorted(label.cat.categories)) for name, label in labels.items()}
+    )
 
 
 def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Repeated normal-form games for any number of players, and the transforms that make their variants."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
@@ -46,7 +46,7 @@ class MatrixGame(Game[State]):
         options = tuple(
             own if isinstance(own, str) or not isinstance(own, Sequence) else tuple(own) for own in self.options
         )
-        payoff = _freeze(self.payoff)
+        payoff = _freeze(self.payoff, self.name)
         seats = _depth(payoff) - 1
         action_sets: tuple[Any, ...] = (
             options if any(isinstance(own, tuple) for own in options) else (options,) * max(seats, 1)
@@ -61,8 +61,6 @@ class MatrixGame(Game[State]):
                 f"{self.name}: options are lists for {len(action_sets)} players, and payoff is for {seats}"
             )
         check_counts(self.name, rounds=self.rounds)
-        if (other := next(_not_numbers(payoff), None)) is not None:
-            raise ValueError(f"{self.name}: payoff holds {other}: write numbers such as 2, 0.5 or 1/3")
         sizes = [*map(len, action_sets)]
         if seats < 1 or not _regular(payoff, (*sizes, seats)):
             raise ValueError(
@@ -206,22 +204,17 @@ def _are_labels(options: Any) -> bool:
     )
 
 
-def _freeze(value: Any) -> Any:
+def _freeze(value: Any, name: str) -> Any:
+    """A payoff table as nested tuples of numbers; a text such as 1/3 is one. Raises ValueError for what is no finite number."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(_freeze(item, name) for item in value)
+    number = plain_number(value)
     if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d{1,15}\s*/\s*[1-9]\d{0,14}\s*", value, re.ASCII):
-        return plain_number(Fraction("".join(value.split())))
-    nested = isinstance(value, Sequence) and not isinstance(value, str)
-    return tuple(_freeze(item) for item in value) if nested else plain_number(value)
-
-
-def _not_numbers(value: Any) -> Iterator[str]:
-    """The parts of a nested tuple that are no finite numbers, in words."""
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _not_numbers(item)
-    elif isinstance(value, str):
-        yield f"the text {value!r}"
-    elif isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        yield repr(value)
+        number = plain_number(Fraction("".join(value.split())))
+    if isinstance(number, bool) or not isinstance(number, int | float) or not isfinite(number):
+        wrong = f"the text {value!r}" if isinstance(value, str) else repr(value)
+        raise ValueError(f"{name}: payoff holds {wrong}: write numbers such as 2, 0.5 or 1/3")
+    return number
 
 
 def _depth(value: Any) -> int:

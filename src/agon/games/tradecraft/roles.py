@@ -121,8 +121,8 @@ def role_prompts(persona: str, folder: str | None = None, guide: str = "", promp
     macros = ("system", "turn", "more", "again")
     source = source_of(TradeCraft, "", folder, prompts)
     return RolePrompts(
-        Template(source.of(f"tradecraft/personas/{persona}.md"), ("persona",)),
-        {role: Template(source.of(f"tradecraft/{role}.md"), macros) for role in STEPS},
+        Template(source._replace(file=f"tradecraft/personas/{persona}.md"), ("persona",)),
+        {role: Template(source._replace(file=f"tradecraft/{role}.md"), macros) for role in STEPS},
         reads_template(source, guide) if guide else None,
     )
 
