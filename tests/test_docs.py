@@ -373,7 +373,7 @@ def test_the_verdicts_that_are_listed_as_changed_are_those_of_the_results():
     claims = pd.read_csv(ROOT / "results/replication/claims.csv")
     decided = {(row.paper, row.statement): row for row in claims.itertuples()}
     listed = pd.read_csv(ROOT / "docs/deviations/verdicts.csv")[["paper", "statement", "now", "why"]]
-    assert len(listed) > 60
+    assert len(listed) > 60 and not listed.duplicated(["paper", "statement"]).any()
     for paper, name, verdict, why in listed.itertuples(index=False):
         row = decided[paper, name]
         assert row.verdict == verdict, name
@@ -384,10 +384,10 @@ def test_the_verdicts_that_are_listed_as_changed_are_those_of_the_results():
 def test_the_docs_say_how_often_the_rule_was_changed():
     rule = (ROOT / "docs/statements-rule.md").read_text()
     changes = re.findall(r"^- 20\d\d-\d\d-\d\d", rule.partition("## Changed after it was applied")[2], re.MULTILINE)
-    words = ["fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
-    word = words[len(changes) - 15]
+    words = ["nineteen", "twenty", "twenty-one", "twenty-two", "twenty-three"]
+    word = words[len(changes) - 19]
     for name in ("docs/statements-rule.md", "docs/for-reviewers.md", "CHANGES.md"):
-        said = re.findall(r"before it was applied,? and changed\s+(\w+) times since", (ROOT / name).read_text())
+        said = re.findall(r"before it was applied,? and changed\s+([\w-]+) times since", (ROOT / name).read_text())
         assert said == [word], name
     for path in DOCS:
         for said in re.findall(r"before it was applied[^\n]{0,20}", path.read_text()):

@@ -198,12 +198,16 @@ def open_if(test: Test, doubt: Any) -> Test:
     return replace(test, doubt=bool(doubt))
 
 
-def readings(columns: Sequence[str], test: Callable[[str], Any]) -> list[Any]:
-    """The same proposition by several definitions. `test`: a column -> tests of it. Where they disagree nothing is decided."""
+def readings(definitions: Sequence[str] | Mapping[str, Any], test: Callable[[Any], Any]) -> list[Any]:
+    """The same proposition by several definitions. Where they disagree nothing is decided.
+
+    `definitions`: their names, or name -> what `test` takes, such as a column. `test`: returns tests.
+    """
+    by_name = definitions if isinstance(definitions, Mapping) else dict(zip(definitions, definitions, strict=True))
     return [
-        replace(item, reading=column) if isinstance(item, Test) else item
-        for column in columns
-        for item in _flat(test(column))
+        replace(item, reading=name) if isinstance(item, Test) else item
+        for name, definition in by_name.items()
+        for item in _flat(test(definition))
     ]
 
 
@@ -277,8 +281,14 @@ def tests_of(returned: Any) -> list[Test]:
 
 
 def text_of_all(returned: Any) -> str:
-    """The text of all tests and asides that a statement returns."""
-    return "; ".join(str(item) for item in _flat(returned) if item is not None and str(item))
+    """The text of all tests and asides that a statement returns. The first test of a reading names it."""
+    texts, last = [], ""
+    for item in _flat(returned):
+        reading = item.reading if isinstance(item, Test) else ""
+        if item is not None and str(item):
+            texts.append(f"{reading}: {item}" if reading not in ("", last) else str(item))
+            last = reading or last
+    return "; ".join(texts)
 
 
 def _flat(returned: Any) -> Iterator[Any]:

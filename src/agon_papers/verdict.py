@@ -37,6 +37,9 @@ from agon_papers.resampling import Replicates, centre, replicates_of
 KINDS = ("exact", "level", "share", "comparison", "order", "extreme", "equivalence", "correlation", "spread")
 """Kinds of sentences. docs/statements-rule.md says how each is decided."""
 
+NUMBERS = ("number", "gap", "smallest gap")
+"""Estimates that may have a unit; the others are shares of rows."""
+
 DRAWINGS = ("mean", "spread", "correlation")
 """Estimates for which resamples are drawn, each in its own way."""
 
@@ -256,22 +259,22 @@ def is_on_edge(recorded: Sequence[Test]) -> bool:
     return any(all(way) != all(true) for way in ways)
 
 
-def places_of_readings(tests: Sequence[Test]) -> list[list[int]]:
-    """The places of the tests of each reading. A test without a reading belongs to all of them."""
+def places_of_readings(tests: Sequence[Test]) -> dict[str, list[int]]:
+    """Reading -> the places of its tests. A test without a reading belongs to all of them."""
     names = [*dict.fromkeys(test.reading for test in tests if test.reading)] or [""]
-    return [[place for place, test in enumerate(tests) if test.reading in ("", name)] for name in names]
+    return {name: [place for place, test in enumerate(tests) if test.reading in ("", name)] for name in names}
 
 
-def exactly(tests: Sequence[Test], moved: Mapping[str, Sequence[Test]]) -> dict[str, Any]:
-    """The verdict on a statement for which nothing is drawn. `moved`: its tests, for each way to move a margin."""
+def exactly(tests: Sequence[Test], moved: Mapping[str, Sequence[Test]]) -> tuple[str, str]:
+    """The verdict on a statement for which nothing is drawn, and its reason. `moved`: its tests, for each way to move a margin."""
     holds = all(test.true for test in tests)
     for name, steps in moved.items():
         if all(test.true for test in steps) != holds:
-            return {"verdict": UNDECIDED, "reason": NEAR.format(name)}
+            return UNDECIDED, NEAR.format(name)
     if holds:
-        return {"verdict": HOLDS}
+        return HOLDS, ""
     near = all(test.true or test.nearly for test in tests)
-    return {"verdict": UNDECIDED, "reason": NEAR.format("one unit of the last digit")} if near else {"verdict": FAILS}
+    return (UNDECIDED, NEAR.format("one unit of the last digit")) if near else (FAILS, "")
 
 
 @dataclass(frozen=True)
@@ -322,12 +325,11 @@ class Reading:
         }
 
 
-def joined(readings: Sequence[Reading], weakest: Reading) -> dict[str, Any]:
-    """The verdict on which all readings agree, with the reason of the `weakest` one."""
-    verdicts = [*dict.fromkeys(reading.verdict for reading in readings)]
-    if len(verdicts) == 1:
-        return {"verdict": verdicts[0], "reason": weakest.reason}
-    texts = [f"{reading.verdict} by {reading.tests[-1].reading}" for reading in readings]
+def joined(verdicts: Mapping[str, str], reason: str) -> dict[str, Any]:
+    """The verdict on which all readings agree, with this reason. `verdicts`: reading -> its verdict."""
+    if len({*verdicts.values()}) == 1:
+        return {"verdict": next(iter(verdicts.values())), "reason": reason}
+    texts = [f"{verdict} by {name}" for name, verdict in verdicts.items()]
     return {"verdict": UNDECIDED, "reason": READINGS.format(", ".join(texts))}
 
 
@@ -349,13 +351,14 @@ class Statements:
         biased: bool = False,
         drawing: str = "",
         captions: Mapping[str, int] | None = None,
+        measured_in: str = "",
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Decides the function below it, and shows the verdict.
 
         `kind`: one of KINDS. `biased`: noise moves the mean of its numbers, so the resamples are shifted back; this is always so for
         spreads and correlations. `drawing`: one of DRAWINGS, where the kind does not say which. `captions`: variant -> the table whose
-        caption names it; where the table shows another variant, the statement is read with that one too. Raises ValueError for an
-        unknown kind or drawing, and for a function that returns nothing.
+        caption names it; where the table shows another variant, the statement is read with that one too. `measured_in`: the unit of its
+        numbers and gaps. Raises ValueError for an unknown kind or drawing, and for a function that returns nothing.
         """
         if kind not in KINDS:
             raise ValueError(f"there is no kind {kind}; there are {', '.join(KINDS)}")
@@ -376,6 +379,8 @@ class Statements:
                 row |= {"why": why} | self._judge(function, kind, how, biased, captions or {})
                 if row["verdict"] == FAILS and row.get("true_as_shown"):
                     row["reason"] = CAPTION
+                if measured_in and row.get("estimate_of") in NUMBERS:
+                    row["estimate_of"] += f" ({measured_in})"
             except Missing as gap:
                 row |= {"recomputed": "", "verdict": UNCHECKED, "why": f"Missing: {gap}."}
             self.rows.append(row)
@@ -428,8 +433,16 @@ class Statements:
             for step in steps_of(name, threshold)
             if kind != "exact" or name.startswith("margin")  # other numbers of exact statements are printed
         }
+        by_name = places_of_readings(tests)
+        own = {name: [tests[place] for place in places] for name, places in by_name.items()}
+        steps = {
+            name: {way: [changed[place] for place in places] for way, changed in moved.items()}
+            for name, places in by_name.items()
+        }
         if kind == "exact":
-            return row | exactly(tests, moved)
+            found = {name: exactly(own[name], steps[name]) for name in own}
+            reasons = [reason for _, reason in found.values() if reason]
+            return row | joined({name: verdict for name, (verdict, _) in found.items()}, "".join(reasons[:1]))
         redraws = {name: self.records.redraws(table, how, selections[name].by) for name, table in tables.items()}
 
         @cache
@@ -442,17 +455,16 @@ class Statements:
             return [draw_block(block)[place] for place in places]
 
         cells = self.records.cells([*tables.values()])
-        by_reading = []
-        for places in places_of_readings(tests):
-            own = [tests[place] for place in places]
-            steps = {name: [ways[place] for place in places] for name, ways in moved.items()}
-            decision = settle(own, partial(draw_places, places), cells)
-            by_reading.append(Reading(own, decision, steps, cells, places[decision.weakest]))
+        by_reading = {}
+        for name, places in by_name.items():
+            decision = settle(own[name], partial(draw_places, places), cells)
+            by_reading[name] = Reading(own[name], decision, steps[name], cells, places[decision.weakest])
         shown = min(
-            by_reading,
+            by_reading.values(),
             key=lambda reading: (reading.verdict != UNDECIDED, -np.nan_to_num(reading.decision.p, nan=np.inf)),
         )
-        row |= joined(by_reading, shown) | shown.numbers(kind)
+        verdicts = {name: reading.verdict for name, reading in by_reading.items()}
+        row |= joined(verdicts, shown.reason) | shown.numbers(kind)
         row |= {"unit": self.records.unit} | self._chance(function, selections, tables, shown.decisive)
         if row["verdict"] == HOLDS and row.get("chance_true", 0) >= ENOUGH:
             row["verdict"] = AS_CHANCE

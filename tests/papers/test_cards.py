@@ -37,6 +37,9 @@ def test_a_card_says_the_estimate_its_interval_and_its_sample():
         == "62.5 % of 8 rows (95 % interval 45.5 % to 70.6 %), from 504 matches"
     )
     assert decided("gap", 1).estimate == "gap: 0.625 (95 % interval 0.455 to 0.706), from 1 match"
+    in_points = decided("smallest gap (points)", 504)
+    assert in_points.estimate == "smallest gap: 0.625 points (95 % interval 0.455 to 0.706), from 504 matches"
+    assert "about the smallest gap." in in_points.resamples
     shown = decided("number", 9, low=0.625, high=0.625, unit="game", rule="correlation")
     assert shown.estimate == "rank correlation: 0.625 (the same in every resample), from 9 games"
     assert shown.numbers == ROW["recomputed"]
@@ -68,13 +71,13 @@ def test_a_card_says_what_the_interval_and_the_resamples_are_about(estimate_of, 
     [
         (
             {"p": 0.0344},
-            "p is 3.44 %. The rule allows 5 %, on one side of the bound. The interval leaves out 2.5 % on each side",
+            "The p that decides is one-sided: 3.44 %. The rule allows 5 %. The interval leaves out 2.5 % on each side",
         ),
         ({"p": 0.02}, None),
         ({"p": 0.0344, "estimate_of": "share of 8 rows"}, None),
         (
             {"p": 0.0761, "verdict": "undecided", "reason": "too few records: with 2 times"},
-            "p is 7.61 %.*The interval is not",
+            "one-sided: 7.61 %.*The interval is not",
         ),
         (
             {"p": 0.004, "verdict": "undecided", "reason": "knife-edge: margin 4"},

@@ -1,13 +1,19 @@
 """Simulated matches of players without skill against the opponents of the counterfactual paper."""
 
+import ast
+import json
+
 import numpy as np
 import pytest
 from test_counterfactual_claims import payoff_rows
 
+from agon import ROOT
 from agon.games.tables import payoff_table
 from agon.turns import read, read_games
-from agon_papers.counterfactual.chance import CONSTANT, MATCHES, UNIFORM, Opponents, all_opponents, cycles_of
+from agon_papers.counterfactual.chance import CONSTANT, MATCHES, UNIFORM, Opponents, all_opponents, cycles_of, steady
+from agon_papers.counterfactual.records import SCRIPTS
 
+TWINS = ROOT / "notebooks/twins.ipynb"
 SAMPLE = "tests/smoke/counterfactual_turns.parquet"
 ALTERNATING = {("pd", "default"): ["defection", "cooperation"]}
 
@@ -79,3 +85,40 @@ def test_the_order_of_a_cycle_is_read_from_its_matches():
     every = [*all_opponents(payoff_table(read_games(SAMPLE)), cycles)]
     assert cycles and all(set(games.cycle) <= set(games.options) for games in every)
     assert all(len(order) == len(set(order)) >= 2 for order in cycles.values())
+
+
+def same_in(game, variants):
+    """The scripts that are the same opponent in these variants. Those that cycle repeat the same words in all of them."""
+    words = {"pd": ["defection", "cooperation"], "rps": ["scissors", "rock", "paper"]}[game]
+    return steady(SCRIPTS[game], [opponents(game, variant, words) for variant in variants])
+
+
+@pytest.mark.parametrize(
+    ("game", "variants", "same"),
+    [
+        ("pd", ["default", "label"], ["srep", "pp", "mf", "tft"]),
+        ("pd", ["default", "payoff"], ["pp"]),
+        ("pd", ["payoff", "joint"], ["srep", "pp", "mf", "tft"]),
+        ("rps", ["default", "label"], ["srep", "ap", "tft"]),
+        ("rps", ["default", "payoff"], ["pp", "ap", "tft"]),
+        ("rps", ["payoff", "joint"], ["srep", "ap", "tft"]),
+        ("rps", ["label", "joint"], ["pp", "ap", "tft"]),
+        ("rps", ["default", "label", "payoff", "joint"], ["ap", "tft"]),
+    ],
+)
+def test_a_script_is_the_same_opponent_where_it_does_the_same(game, variants, same):
+    assert same_in(game, variants) == same
+
+
+def test_a_cycle_that_is_not_known_is_not_the_same_opponent():
+    assert steady(["pp", "zs"], [opponents("pd", "default"), opponents("pd", "label")]) == ["zs"]
+
+
+@pytest.mark.skipif(not TWINS.exists(), reason="the room of twins is not there")
+def test_the_twins_are_compared_by_scripts_that_are_the_same_in_both():
+    sources = ["".join(cell["source"]) for cell in json.loads(TWINS.read_text(encoding="utf-8"))["cells"]]
+    [named] = [line for text in sources for line in text.splitlines() if line.startswith("SCRIPTS = ")]
+    listed = ast.literal_eval(named.removeprefix("SCRIPTS = "))
+    assert {game: {*scripts} for game, scripts in listed.items()} == {
+        game: {*same_in(game, ["default", "label"])} for game in SCRIPTS
+    }

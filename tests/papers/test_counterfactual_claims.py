@@ -17,6 +17,12 @@ FULL = {short: full for full, short in MODELS.items()}
 ACTIONS = {"pd": ("cooperation", "defection"), "rps": ("rock", "paper", "scissors")}
 TRULY = {"label": "payoff", "payoff": "joint", "joint": "label"}
 UNRECORDED = ["votes_per_decision", "nucleus", "void_rounds_are_formatting"]
+OTHER_CYCLE = [
+    "labels_cost_many_points_against_the_cycle",
+    "llama_loses_to_the_cycle_under_labels",
+    "labels_delay_models_and_the_cycle_most",
+]
+"""Statements that compare variants by play against the cyclic script, which is another opponent in each of them."""
 METRICS = {
     "total_points": "total_points",
     "opponent_comprehension": "opponent_comprehension_as_done",
@@ -253,6 +259,11 @@ def spent(value: float) -> dict[str, float]:
         ("payoffs_bring_cooperation", {"total_points": 96}, {"game": "pd", "variant": "joint"}, "fails"),
         ("joint_stays_at_64", {"total_points": 64}, {"game": "pd", "variant": "joint"}, "holds"),
         ("joint_stays_at_64", {"total_points": 64}, {"game": "pd", "variant": "label"}, "fails"),
+        ("stag_hunt_is_harder_to_read", m(15), {"game": "pd", "variant": "payoff"}, "holds"),
+        ("stag_hunt_is_harder_to_read", {**m(2), M[1]: 15}, {"game": "pd", "variant": "payoff"}, "undecided"),
+        ("stag_hunt_is_harder_to_read", m(1), {"game": "pd", "variant": "payoff", "opponent": "tft"}, "holds"),
+        ("labels_keep_peers_readable", m(1), {"game": "pd", "variant": "label"}, "holds"),
+        ("labels_keep_peers_readable", {M[0]: 1}, {"game": "pd", "variant": "label"}, "undecided"),
         ("labels_delay_comprehension", m(15), {"game": "pd", "variant": "label"}, "holds"),
         ("labels_delay_comprehension", m(15), {"game": "pd", "variant": "payoff"}, "fails"),
         ("payoffs_delay_comprehension", m(15), {"game": "pd", "variant": "payoff"}, "holds"),
@@ -271,6 +282,7 @@ def spent(value: float) -> dict[str, float]:
         ("cycle_biases_actions", {"distance_to_uniform": 0.5}, {**RPS, "opponent": "srep"}, "fails"),
         ("labels_cost_points", {"total_points": 1}, {"game": "rps", "variant": "label"}, "holds"),
         ("labels_cost_points", {"total_points": 99}, {"game": "rps", "variant": "label"}, "fails"),
+        ("labels_cost_points", {"total_points": 1}, {"game": "rps", "variant": "label", "opponent": "pp"}, "fails"),
         ("joint_is_most_demanding", m(20), {"game": "rps", "variant": "joint"}, "holds"),
         ("joint_is_most_demanding", m(20), {"game": "rps", "variant": "label"}, "fails"),
         ("payoffs_are_most_efficient", spent(99), {"game": "rps", "variant": "payoff"}, "holds"),
@@ -315,6 +327,12 @@ def spent(value: float) -> dict[str, float]:
 )
 def test_a_claim_follows_its_numbers(name, values, where, expected):
     assert verdict(name, having(records(), values, **where)) == expected
+
+
+@pytest.mark.parametrize("name", OTHER_CYCLE)
+def test_another_opponent_in_each_variant_compares_nothing(name):
+    found = row(plain_records(), name)
+    assert found.verdict == "cannot be checked" and "pp is not the same opponent in default and label" in found.why
 
 
 WORDS = pd.DataFrame(
@@ -461,7 +479,7 @@ DECIDED = ROOT / "results/replication/counterfactual_claims.csv"
 @pytest.mark.skipif(not DECIDED.exists(), reason="the published records are not decided yet: `dvc repro`")
 def test_the_published_records_decide_nearly_all_claims():
     verdict = pd.read_csv(DECIDED).set_index("statement").verdict
-    assert verdict.index[verdict == "cannot be checked"].tolist() == UNRECORDED
+    assert set(verdict.index[verdict == "cannot be checked"]) == {*UNRECORDED, *OTHER_CYCLE}
     assert verdict["strong_models_cooperate_fully"] == verdict["claude_37_reads_patterns_under_labels"] == "holds"
     fails = [
         "captions_are_right",

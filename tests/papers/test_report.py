@@ -221,7 +221,8 @@ def test_the_page_says_what_could_be_wrong_with_it(tmp_path):
     assert "as printed, 1 of 2 numbers agree (p 1 of 2)" in page and "Read as printed, 1 of 2 agree." in page
     assert "2 of the 3 statements are about what was printed" in page and "1 hold and 1 fail as they stand" in page
     assert page.count("(undecided if corrected for all tests of its section)") == 1
-    assert "changed 2 times after it was applied. These changes moved 3 verdicts. 1 more had moved" in page
+    assert "changed 2 times after it was applied. These changes gave 3 statements another verdict" in page
+    assert "1 more got another verdict when the rule replaced earlier tests" in page
     assert "1 more is undecided. Of these, 1 has the verdict <em>holds</em> now" in page
 
 

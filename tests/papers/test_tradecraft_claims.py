@@ -141,7 +141,8 @@ def test_numbers_that_were_counted_by_hand(found):
 
 def test_an_even_split_is_chance(notebook):
     p = notebook["p_if_even"]
-    assert p(pd.Series([1] * 4 + [-1] * 4 + [0])) == 1 and round(p(pd.Series([1] * 7 + [-1] * 3)), 2) == 0.34
+    even, ahead = pd.Series([1] * 4 + [-1] * 4 + [0]), pd.Series([1] * 7 + [-1] * 3)
+    assert p(even, "two-sided") == 1 and [round(p(ahead, side), 2) for side in ("two-sided", "greater")] == [0.34, 0.17]
 
 
 def test_a_gap_is_that_of_the_means_in_either_pass(notebook, facts):

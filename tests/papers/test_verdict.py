@@ -789,8 +789,31 @@ def test_definitions_that_disagree_decide_nothing():
         table = m.assign(less=-m.points).groupby("model")[["points", "less"]].mean()
         return readings(["points", "less"], lambda column: order(table[column], "A", "B"))
 
-    found = judged(matches(8, 4, 0), "comparison", more)
-    assert (found.verdict, found.reason) == ("undecided", "two readings: holds by points, fails by less")
+    for kind in ("comparison", "exact"):
+        found = judged(matches(8, 4, 0), kind, more)
+        assert (found.verdict, found.reason) == ("undecided", "two readings: holds by points, fails by less")
+        assert found.recomputed.startswith("points: ") and "; less: " in found.recomputed
+
+
+def test_numbers_and_gaps_have_a_unit():
+    def gap(m=rows("matches")):
+        """A has more than B."""
+        return order(m.groupby("model").points.mean(), "A", "B")
+
+    def share(m=rows("matches")):
+        """Most models have points."""
+        return most(m.groupby("model").points.mean(), lambda x: x > 0)
+
+    for function, said in ((gap, "gap (points)"), (share, "share of 3 rows")):
+        statements = Statements("x", Given(matches(8, 4, 1)))
+        statements("1", "comparison", "p", measured_in="points")(function)
+        assert statements.table().estimate_of.tolist() == [said]
+
+
+def test_a_definition_has_a_name_of_its_own():
+    table = pd.DataFrame({"long_name": {"A": 2.0, "B": 1.0}})
+    [found] = readings({"as done": "long_name"}, lambda column: largest(table[column], "A"))
+    assert found.reading == "as done" and found.true
 
 
 @pytest.mark.parametrize(

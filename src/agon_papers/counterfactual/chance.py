@@ -104,6 +104,18 @@ class Opponents:
         lows, highs = zip(*ends.values(), strict=True)
         return float(max(highs) - min(lows))
 
+    def has_same(self, opponent: str, other: "Opponents") -> bool:
+        """Whether a script is the same opponent in another variant. Actions are matched by their place in the game's order.
+
+        The same cycle goes through the same places. A cycle that is not known is not the same. True for a language model.
+        """
+        if opponent == CYCLE:
+            first, second = ([games.options.index(action) for action in games.cycle] for games in (self, other))
+            return bool(first) and first == second
+        if opponent == EQUILIBRIUM:
+            return bool(np.allclose(self.equilibrium, other.equilibrium))
+        return opponent not in (TO_LAST, *TO_MOST) or np.array_equal(self.replies, other.replies)
+
     @property
     def _rules(self) -> pd.DataFrame:
         return of_game(self.payoffs, self.game, self.variant)
@@ -157,3 +169,8 @@ def all_opponents(payoffs: pd.DataFrame, cycles: Mapping[tuple[str, str], Sequen
     """The opponents of every game and variant of `payoffs`. `cycles`: as of `cycles_of`."""
     for game, variant in payoffs[["game", "variant"]].astype(str).drop_duplicates().itertuples(index=False):
         yield Opponents(game, variant, payoffs, cycles.get((game, variant), ()))
+
+
+def steady(names: Sequence[str], variants: Sequence[Opponents]) -> list[str]:
+    """Those of these opponents that are the same in all these variants of a game."""
+    return [name for name in names if all(variants[0].has_same(name, other) for other in variants[1:])]

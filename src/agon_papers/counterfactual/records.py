@@ -14,7 +14,7 @@ from agon.metrics.record_sets import SEED
 from agon_papers import verdict
 from agon_papers.counterfactual.cells import MODELS as SHORT
 from agon_papers.counterfactual.cells import VARIANTS, agreement, statistics, true_variants
-from agon_papers.counterfactual.chance import CONSTANT, UNIFORM, Opponents, all_opponents
+from agon_papers.counterfactual.chance import CONSTANT, UNIFORM, Opponents, all_opponents, steady
 from agon_papers.resampling import Units, stretch_deviations
 from agon_papers.verdict import Missing, select_rows
 
@@ -29,9 +29,6 @@ PEERS = ["zs", "spp", "cot"]
 """Language models as opponents, by their style."""
 SCRIPTS = {"pd": ["srep", "pp", "mf", "tft"], "rps": ["srep", "pp", "ap", "tft"]}
 PD_SCRIPTS, RPS_SCRIPTS = SCRIPTS.values()
-STEADY = {"pd": [*PEERS, "pp"], "rps": [*PEERS, "pp", "ap", "tft"]}
-"""Opponents but those scripts that play otherwise in the payoff variant than in default. Equilibria change with the payoffs, and the
-best replies of the prisoner's dilemma do."""
 PATTERNED = ["pp", "ap", "tft"]
 
 CLAUDE = ["C3.5Sv2", "C3.7S", "C3.7S(T)", "C4S", "C4S(T)"]
@@ -43,9 +40,13 @@ STRONG, WARY = ["C3.5Sv2", "C3.7S", "C3.7S(T)", "L3.3-70B"], ["C4S", "C4S(T)", "
 WEAK = ["DS-R1", "Mistral"]
 
 CELL = ["variant", "model", "agent", "opponent"]
-COMPREHENSION = ["opponent_comprehension", "opponent_comprehension_as_done"]
-EFFICIENCY = ["efficiency", "efficiency_as_done"]
-"""As printed, and as done."""
+DEFINITIONS = {
+    "as printed": ("opponent_comprehension", "efficiency"),
+    "as done": ("opponent_comprehension_as_done", "efficiency_as_done"),
+}
+"""The two definitions of the round of comprehension (m) and of efficiency: their columns."""
+COMPREHENSION = {f"m {name}": m for name, (m, _) in DEFINITIONS.items()}
+EFFICIENCY = {f"efficiency {name}": efficiency for name, (_, efficiency) in DEFINITIONS.items()}
 
 DESIGN = ["game", *CELL]
 """Columns of a cell: matches are drawn anew within it."""
@@ -80,10 +81,10 @@ class Records(verdict.Records):
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
         """Rows of a table. Matches are of the paper's variants, models, styles and opponents, unless `where` names others.
 
-        Opponents "scripts" and "steady" stand for SCRIPTS and STEADY of each game. Tables: matches, all (of any model), actions (shares
-        of actions), payoffs (of the first seat), both_payoffs, captions, settings, moves (a row for each round of these
-        matches).
-        Raises Missing if a cell has no row.
+        Opponent "scripts" stands for SCRIPTS of each game. "steady" keeps the opponents that are the same in all these variants: of
+        those that are named with it, or of all. Tables: matches, all (of any model), actions (shares of actions), payoffs (of the
+        first seat), both_payoffs, captions, settings, moves (a row for each round of these matches).
+        Raises Missing if a cell has no row, and if no opponent is the same.
         """
         choices = {key: [value] if isinstance(value, str | int) else [*value] for key, value in where.items()}
         match table:
@@ -147,11 +148,22 @@ class Records(verdict.Records):
 
     def _matches(self, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         [game] = where["game"]
-        for name, group in (("scripts", SCRIPTS), ("steady", STEADY)):
-            if name in where.get("opponent", ()):
-                where = {**where, "opponent": group[game]}
-        usual = {"variant": VARIANTS, "model": MODELS, "agent": [*PLAIN, *VOTED]}
-        return complete(self.matches, usual | {"opponent": [*PEERS, *SCRIPTS[game]]} | {**where})
+        usual = {"variant": VARIANTS, "model": MODELS, "agent": [*PLAIN, *VOTED], "opponent": [*PEERS, *SCRIPTS[game]]}
+        choices = usual | {**where}
+        if "scripts" in choices["opponent"]:
+            choices["opponent"] = SCRIPTS[game]
+        if "steady" in choices["opponent"]:
+            names = [name for name in choices["opponent"] if name != "steady"] or usual["opponent"]
+            choices["opponent"] = self._steady(names, game, choices["variant"])
+        return complete(self.matches, choices)
+
+    def _steady(self, names: Sequence[str], game: str, variants: Sequence[str]) -> list[str]:
+        """Those of these opponents that are the same in all these variants. Raises Missing if none is."""
+        known = [self._opponents[game, variant] for variant in variants if (game, variant) in self._opponents]
+        same = steady(names, known) if known else [*names]
+        if not same:
+            raise Missing(f"the script {', '.join(names)} is not the same opponent in {' and '.join(variants)}")
+        return same
 
     @cached_property
     def _units(self) -> Units:
@@ -164,8 +176,7 @@ class Records(verdict.Records):
 
     @cached_property
     def _opponents(self) -> dict[tuple[str, str], Opponents]:
-        assert self.cycles is not None
-        return {(games.game, games.variant): games for games in all_opponents(self.payoffs, self.cycles)}
+        return {(games.game, games.variant): games for games in all_opponents(self.payoffs, self.cycles or {})}
 
     @cached_property
     def _simulated(self) -> dict[tuple[str, ...], pd.DataFrame]:
@@ -207,9 +218,9 @@ def records_of(
 
     `matches`: agon.games.matrix.metrics.per_match of the player under test, all recorded matches. `shares`: action_shares of
     seat 0 by game, variant, model, agent, opponent and match. `payoffs`: rows of agon.games.payoff_rows. `published`: tables.csv.
-    `settings`: one row per match with temperature and max_tokens. `cycles`: as of `chance.cycles_of`, for the values by chance.
-    `moves`: match, round, model_action and
-    script_action (the opponent's). Statements that need a table which is None cannot be checked.
+    `settings`: one row per match with temperature and max_tokens. `cycles`: as of `chance.cycles_of`, for the values by chance and
+    for the opponents that are the same in several variants. `moves`: match, round, model_action and script_action (the
+    opponent's). Statements that need a table which is None cannot be checked.
     """
     text = published.astype({"mean": str, "std": str})
     captions = true_variants(agreement(statistics(matches, "reconciled"), text), text)

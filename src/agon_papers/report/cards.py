@@ -53,14 +53,20 @@ def _rows_of(estimate_of: object) -> int:
     return int(found[1]) if found else 0
 
 
+def _name_and_unit(estimate_of: object) -> tuple[str, str]:
+    """What the estimate is, and its unit after a space; empty without a unit."""
+    name, _, unit = str(estimate_of).partition(" (")
+    return name, f" {unit[:-1]}" if unit else ""
+
+
 def _estimate(row: Any) -> str | None:
     """The estimate with its interval and its sample; the numbers of a statement without an estimate."""
     if pd.isna(row.estimate):
         return row.recomputed if isinstance(row.recomputed, str) else None
     n, ends = _rows_of(row.estimate_of), (row.estimate, row.low, row.high)
     value, low, high = (f"{100 * end:.3g} %" if n else f"{end:.3g}" for end in ends)
-    name = QUANTITIES[row.rule] if row.estimate_of == "number" else row.estimate_of
-    told = f"{value} of {n} rows" if n else f"{name}: {value}"
+    name, unit = _name_and_unit(row.estimate_of)
+    told = f"{value} of {n} rows" if n else f"{QUANTITIES[row.rule] if name == 'number' else name}: {value}{unit}"
     told += f" (95 % interval {low} to {high})" if row.low < row.high else " (the same in every resample)"
     many = "" if row.n == 1 else "es" if row.unit == "match" else "s"
     return told + (f", from {row.n:,.0f} {row.unit}{many}" if row.n > 0 else "")
@@ -78,7 +84,7 @@ def _resamples(row: Any) -> str | None:
             else "single rows, or the number of rows that meet the condition"
         )
         return f"The interval is about the share of rows. The verdict is about {part}: the part that decides has {same}"
-    if row.estimate_of == "smallest gap":
+    if _name_and_unit(row.estimate_of)[0] == "smallest gap":
         return f"The interval is about the smallest gap. The verdict is about single pairs: the pair that decides has {same}"
     return f"Interval and verdict are about the same number: the condition has {same}"
 
@@ -88,7 +94,7 @@ def _p(row: Any) -> str | None:
     if pd.isna(row.p):
         return None
     allowed, tail = 1 - ENOUGH, TAILS[0]
-    needed = f"p is {100 * row.p:.3g} %. The rule allows {100 * allowed:.0f} %, on one side of the bound."
+    needed = f"The p that decides is one-sided: {100 * row.p:.3g} %. The rule allows {100 * allowed:.0f} %."
     if row.verdict != UNDECIDED:
         seems = tail < row.p <= allowed and not _rows_of(row.estimate_of)
         both = f"The interval leaves out {100 * tail:.1f} % on each side, so it may include the bound."
