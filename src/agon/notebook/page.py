@@ -50,7 +50,8 @@ def title(notebook: Any) -> str:
 def _marked(notebook: Any) -> Any:
     """A copy that marks the cells between the title and the first output, which the page shows with the code.
 
-    So are texts that say what a cell without outputs does. It also marks the pictures whose title the output before has told already.
+    So is a text that says what a cell does, if the cell has no outputs or the text is one sentence. It also marks the
+    pictures whose title the output before has told already.
     """
     copy = deepcopy(notebook)
     cells = copy.cells
@@ -60,7 +61,8 @@ def _marked(notebook: Any) -> Any:
         for cell in cells[1 : silent[-1] + 1]:
             cell.metadata["agon_setup"] = True
     for text, code in itertools.pairwise(cells):
-        if text.source.startswith("This cell ") and code.cell_type == "code" and not code.get("outputs"):
+        silent = not code.get("outputs") or ". " not in " ".join(text.source.split())
+        if text.source.startswith("This cell ") and code.cell_type == "code" and silent:
             text.metadata["agon_setup"] = True
     for before, output in itertools.pairwise(output for cell in cells for output in cell.get("outputs", [])):
         alt = output.get("metadata", {}).get("image/png", {}).get("alt")
