@@ -27,13 +27,16 @@ def seat_rows(
 
     `turns`: a table, or its parts, each of whole matches (agon.turns.read_parts). `chosen`: a column and some of its values; only
     matches with one of them get metrics. Raises AgonError for a metric or column that does not exist, and for a column with several
-    values for a seat of a match.
+    values for a seat of a match, and where there is no match.
     """
     require_metrics(metrics)
     if clashes := [name for name in (*metrics, *columns) if name in ("recorded", *COUNTS)]:
         raise AgonError(f"there is a column or metric {clashes[0]!r}, which comparisons have too: rename yours")
     parts = [turns] if isinstance(turns, pd.DataFrame) else turns
-    return pd.concat([_seats_of(part, games, metrics, columns, *chosen) for part in parts], ignore_index=True)
+    seats = pd.concat([_seats_of(part, games, metrics, columns, *chosen) for part in parts], ignore_index=True)
+    if seats.empty:
+        raise AgonError("no match is in these turns: play or record some first")
+    return seats
 
 
 def _seats_of(

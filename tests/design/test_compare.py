@@ -236,6 +236,12 @@ def test_what_cannot_be_compared_is_said_in_a_line(metric, by, said):
         compare(PLAYED, TABLE, metric, by)
 
 
+def test_turns_without_a_match_are_refused():
+    for ask in (lambda: compare(PLAYED[:0], TABLE, "points", "agent"), lambda: rate(PLAYED[:0], TABLE)):
+        with pytest.raises(AgonError, match="no match is in these turns: play or record some first"):
+            ask()
+
+
 @pytest.mark.parametrize(
     ("metrics", "by", "within", "said"),
     [
