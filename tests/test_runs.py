@@ -10,6 +10,7 @@ from agon import ROOT, AgonError, figures
 from agon.cli import main
 from agon.cli.notebooks import set_aside
 from agon.notebook.execution import folder_of, parameters
+from agon.report import registration
 from agon.report.caveats import caveats, show_caveats
 from agon.turns import mark_partial, read, write
 
@@ -48,6 +49,26 @@ def project(tmp_path_factory):
     run = copy.run("notebook", "mine")
     assert (run.returncode, run.stdout) == (0, "reports/mine.html\n"), run
     return copy
+
+
+def test_data_that_were_looked_at_repeatedly_bear_the_interval_that_holds(tmp_path, monkeypatch):
+    monkeypatch.setattr(registration, "ROOT", tmp_path)
+    [name] = read(SAMPLE, ["experiment"]).experiment.unique()
+    folder = tmp_path / "data/recordings" / name
+    folder.mkdir(parents=True)
+    (folder / registration.FILE).write_text("the registration\n")
+    assert len(caveats([SAMPLE])) == 1 and registration.last_look(name) is None
+    looks = [registration.Look("points", "agent:a,b", f"b more than a after {n} blocks", 0.1, 0.2) for n in (4, 8)]
+    for look in (*looks, looks[-1]):
+        registration.add_look(folder, look)
+    assert len((folder / registration.FILE).read_text().splitlines()) == 3
+    assert registration.last_look(f"{name} (partial: 2 of 3 matches)") == looks[-1]
+    assert caveats([SAMPLE])[1] == (
+        f"LOOKED AT REPEATEDLY: points in {name}: b more than a after 8 blocks; this interval holds, others are too narrow"
+    )
+    (folder / registration.FILE).write_text("the registration\n{")
+    with pytest.raises(AgonError, match=r"registered\.jsonl is damaged"):
+        caveats([SAMPLE])
 
 
 def test_one_file_is_a_notebook(project):

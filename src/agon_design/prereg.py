@@ -10,7 +10,7 @@ from msgspec.structs import astuple
 from agon.conf import current_name, document
 from agon.errors import AgonError, count, describe_fault
 from agon.paths import display_path, input_path, read_text_file, write_file
-from agon.record.registration import FILE, Registration, plan_hash, registration, text_hash
+from agon.report.registration import FILE, Registration, plan_hash, registration, text_hash
 
 
 class Hypothesis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
+from math import isnan
 
 import click
 
@@ -18,7 +19,7 @@ from agon.models.ledger import Ledger
 from agon.models.limits import Budget
 from agon.models.recording import Writer
 from agon.paths import ROOT, display_path
-from agon.record.registration import explain_other_plan, registration
+from agon.report.registration import Look, add_look, explain_other_plan, registration
 from agon_design import fit, prereg, until
 
 
@@ -63,6 +64,8 @@ def record_until(settings: Settings) -> int:
     finally:
         writer.close(forget_failures=True)
         click.echo(describe_spending(recording, budget, failing.said))
+    ends = (None, None) if isnan(answer.low) else (float(answer.low), float(answer.high))
+    add_look(recording.path.parent, Look(rule.metric, rule.by, str(answer), *ends))
     if halted:
         [(reason, _)] = Counter(map(str, halted)).most_common(1)
         click.echo(f"stopped: {visible(reason)}; the same command continues")
@@ -70,7 +73,7 @@ def record_until(settings: Settings) -> int:
     end = "" if answer.sign else "; no more matches are left in a cell"
     click.echo(f"{answer}{end}; {display_path(recording.path)} holds what it took")
     repro = "; for dvc repro write `partial: true` into conf/config.yaml" if (ROOT / "dvc.yaml").is_file() else ""
-    click.echo(f"now: python -m agon play {same_words()} partial=true{repro}")
+    click.echo(f"now: python -m agon play {f'{same_words()} '.lstrip()}partial=true{repro}")
     return 0
 
 

@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests
 
 from agon.errors import AgonError, count
 from agon.paths import ROOT
-from agon.record.registration import plan_hash, registration
+from agon.report.registration import plan_hash, registration
 from agon.turns import PARTIAL
 from agon_design.compare import compare
 from agon_design.prereg import Exclusion, Hypothesis, Preregistration, condition_now, content_of

@@ -4,11 +4,14 @@ import re
 from hashlib import blake2b
 from random import Random
 
+import msgspec
 import pytest
 from project import FULL, KILLS, Project, serving
 from test_record_kill import CONCURRENCY, done, killed
 
 from agon.models.recording import Recording
+from agon.report.registration import FILE as FILE_OF_REGISTRATION
+from agon.report.registration import Look
 
 FILE = """
 question: Does thinking change how often it cooperates?
@@ -149,6 +152,10 @@ def test_a_budget_stops_it_and_the_same_command_goes_on(project):
         assert cut.returncode == 3 and server.requests <= 150 and "the same command continues" in cut.stdout
         whole = done(project.run("record-until", "experiment=until"))
     assert "cot_once less than zs_once after" in whole
+    *_, before, look = (project.recordings("until") / FILE_OF_REGISTRATION).read_bytes().splitlines()
+    look, before = (msgspec.json.decode(line, type=Look) for line in (look, before))
+    assert look.answer in whole and look.low < look.high < 0 and before.answer in cut.stdout + cut.stderr
+    assert before.answer.startswith("cot_once undecided against zs_once")
     assert "now: python -m agon play experiment=until partial=true" in whole
     config = project.folder / "conf/config.yaml"
     config.write_text(f"{config.read_text()}\npartial: true\n")

@@ -8,7 +8,7 @@ import pytest
 
 from agon import AgonError
 from agon.cli import main
-from agon.record.registration import FILE, registration
+from agon.report.registration import FILE, registration
 from agon.turns import read as turns_of
 from agon.turns import read_games
 from agon_design.compare import compare

@@ -59,7 +59,7 @@ def say_differences(matches: Collection[Match], models: Mapping[str, Model], rec
 
     Answers of another host are used all the same, because the host is no part of what an answer is recorded by.
     """
-    from agon.record.registration import explain_other_plan
+    from agon.report.registration import explain_other_plan
 
     if why := explain_other_plan(recording.path.parent, [match.id for match in matches]):
         click.echo(visible(f"note: {why}, which `agon compare` will say too"))

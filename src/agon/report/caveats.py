@@ -1,4 +1,4 @@
-"""Caveats of a notebook's data: they are a sample, of a partial experiment, or have answers that were cut off."""
+"""Caveats of a notebook's data: a sample, a partial experiment, an end of asking by repeated looks, answers that were cut off."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,8 @@ from IPython import get_ipython
 from IPython.display import Markdown, display
 
 from agon.paths import display_path, input_path
-from agon.turns import cut_off, endings, is_turns, partial, read
+from agon.report.registration import last_look
+from agon.turns import PARTIAL, cut_off, endings, is_turns, partial, read
 
 SAMPLES = "/tests/smoke/"
 """The folder of small samples of the report's data, for trials of notebooks."""
@@ -17,7 +18,7 @@ _shown: list[str] = []
 
 
 def caveats(paths: Iterable[str]) -> list[str]:
-    """The caveats of files that a notebook reads: samples, partial experiments, answers that were cut off. Raises AgonError."""
+    """The caveats of files that a notebook reads: samples, partial experiments, repeated looks, cut-off answers. Raises AgonError."""
     places = {path: input_path(path) for path in paths if path}
     samples = [display_path(path) for path in places.values() if SAMPLES in f"{path.resolve().as_posix()}/"]
     lines = [f"SAMPLE, not the report's data: {', '.join(samples)}"] if samples else []
@@ -25,6 +26,12 @@ def caveats(paths: Iterable[str]) -> list[str]:
     for path in turns:
         table = read(path, ["experiment", "ended"])
         lines += [f"PARTIAL: {experiment}" for experiment in partial(table)]
+        looks = {name: last_look(name) for name in table.experiment.unique()}
+        lines += [
+            f"LOOKED AT REPEATEDLY: {look.metric} in {PARTIAL.sub('', name)}: {look.answer}; this interval holds, others are too narrow"
+            for name, look in looks.items()
+            if look
+        ]
         lines += [f"NOT WHOLE: {endings(table)} ({display_path(path)})"] if cut_off(table).any() else []
     return lines
 

@@ -1,4 +1,4 @@
-"""The registration beside a recording, from before the first answer: a text, and the planned matches."""
+"""The registration beside a recording: a text and the planned matches, from before the first answer, and what looks have shown since."""
 
 from collections.abc import Collection
 from hashlib import blake2b
@@ -7,10 +7,11 @@ from pathlib import Path
 import msgspec
 
 from agon.errors import AgonError, count
-from agon.paths import display_path
+from agon.paths import ROOT, display_path, write_file
+from agon.turns import PARTIAL
 
 FILE = "registered.jsonl"
-"""In the folder of a recording: the registration is its first line."""
+"""In the folder of a recording: the registration is its first line; the last of further ones is the latest `Look`."""
 
 
 class Registration(msgspec.Struct, frozen=True):
@@ -25,6 +26,19 @@ class Registration(msgspec.Struct, frozen=True):
     """A preregistration, as YAML."""
 
 
+class Look(msgspec.Struct, frozen=True):
+    """A line of FILE: what a question with which asking ends has shown so far. Such data were looked at again and again."""
+
+    metric: str
+    by: str
+    """COLUMN:FIRST,SECOND."""
+    answer: str
+    """The answer in words."""
+    low: float | None
+    """The ends of the interval of the difference, second less first, that holds however often one looks; None: there is none."""
+    high: float | None
+
+
 def registration(folder: Path) -> Registration | None:
     """The registration in a recording's folder. None: there is none. Raises AgonError for a damaged one."""
     file = folder / FILE
@@ -32,6 +46,24 @@ def registration(folder: Path) -> Registration | None:
         return None
     try:
         return msgspec.json.decode(file.read_bytes().partition(b"\n")[0], type=Registration)
+    except msgspec.MsgspecError as error:
+        raise AgonError(f"{display_path(file)} is damaged ({error}): fetch it again with `dvc pull data.dvc`") from None
+
+
+def add_look(folder: Path, look: Look) -> None:
+    """Adds a look to the registration in a recording's folder. Raises AgonError."""
+    line = msgspec.json.encode(look) + b"\n"
+    text = (folder / FILE).read_bytes()
+    if not text.endswith(line):
+        write_file(folder / FILE, text + line, force=True)
+
+
+def last_look(experiment: str) -> Look | None:
+    """The latest look at the data of an experiment (its name may be marked as partial). None: there was none before the end."""
+    file = ROOT / "data/recordings" / PARTIAL.sub("", experiment).replace("/", "_") / FILE
+    lines = file.read_bytes().splitlines() if file.is_file() else []
+    try:
+        return msgspec.json.decode(lines[-1], type=Look) if len(lines) > 1 else None
     except msgspec.MsgspecError as error:
         raise AgonError(f"{display_path(file)} is damaged ({error}): fetch it again with `dvc pull data.dvc`") from None
 
