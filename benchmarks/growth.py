@@ -1,4 +1,6 @@
-"""How time and memory grow with the amount of work: `python benchmarks/growth.py [largest]` writes benchmarks/growth.csv.
+"""How time and memory grow with the amount of work: `python benchmarks/growth.py [largest] [work]` writes benchmarks/growth.csv.
+
+With a `work`, such as "players rated", the rows of all other work stay as they are.
 
 Each row is a process of its own: seconds of CPU without imports, and the largest memory with them. Linear algebra has one thread, because
 several only wait for each other at small tables. After LIMIT seconds the process is stopped, and larger amounts of its kind are not tried.
@@ -16,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import date
 from importlib import import_module
 from pathlib import Path
@@ -199,13 +201,14 @@ def measure(work: str, tool: str, amount: int, folder: Path) -> None:
     print(json.dumps({"seconds": round(time.process_time() - start, 3), "peak_mb": round(most / 1024)}))
 
 
-def rows(largest: int) -> Iterator[dict[str, object]]:
-    """The rows of the table, each as soon as it is measured."""
+def rows(largest: int, works: Collection[str]) -> Iterator[dict[str, object]]:
+    """The rows of the table for some `works`, each as soon as it is measured."""
     model = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "")
     name = model.partition(": ")[2] or platform.machine()
     machine = f"{name}, {os.cpu_count()} cores, Python {platform.python_version()}"
     with tempfile.TemporaryDirectory() as folder:
-        for work, (powers, tools) in WORKS.items():
+        for work in works:
+            powers, tools = WORKS[work]
             for tool in tools:
                 for amount in [10**power for power in powers if 10**power <= largest]:
                     found = child(work, tool, amount, Path(folder)) | {"load": round(os.getloadavg()[0])}
@@ -215,18 +218,22 @@ def rows(largest: int) -> Iterator[dict[str, object]]:
                         break
 
 
-def main(largest: int) -> None:
-    with Path(__file__).with_suffix(".csv").open("w", newline="") as stream:
-        table = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        table.writeheader()
-        for row in rows(largest):
-            table.writerow(row)
-            stream.flush()
-            print(*[row[name] for name in COLUMNS[:6]], flush=True)
+def main(largest: int, *only: str) -> None:
+    path = Path(__file__).with_suffix(".csv")
+    works = [work for work in WORKS if not only or work in only]
+    kept = [row for row in csv.DictReader(path.open(newline="")) if row["work"] not in works] if path.exists() else []
+    measured = list[dict[str, object]]()
+    for row in rows(largest, works):
+        measured.append(row)
+        with path.open("w", newline="") as stream:
+            table = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+            table.writeheader()
+            table.writerows(sorted([*kept, *measured], key=lambda each: [*WORKS].index(str(each["work"]))))
+        print(*[row[name] for name in COLUMNS[:6]], flush=True)
 
 
 if __name__ == "__main__":
     if len(sys.argv) == 5:
         measure(sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))
     else:
-        main(int(sys.argv[1]) if sys.argv[1:] else 10**6)
+        main(int(sys.argv[1]) if sys.argv[1:] else 10**6, *sys.argv[2:3])

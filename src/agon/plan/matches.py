@@ -147,7 +147,7 @@ def _namesakes(games: Set[str], conf: Path) -> Iterator[str]:
     labels_of: dict[str, tuple[str, str]] = {}
     for file in names("game", conf):
         with suppress(AgonError, RecursionError):  # a file with a fault is named when somebody asks for it
-            labels = _labels(file, conf)
+            labels = labels_in(file, conf)
             if {
                 "name",
                 "variant",
@@ -162,12 +162,12 @@ def _namesakes(games: Set[str], conf: Path) -> Iterator[str]:
             )
 
 
-def _labels(file: str, conf: Path) -> dict[str, str]:
+def labels_in(file: str, conf: Path) -> dict[str, str]:
     """The name and variant in a file of conf/game, or in a file that it builds upon. To compose all files would take ten times as long."""
     settings, files = document(input_path(conf / f"game/{file}.yaml")), names("game", conf)
     labels, bases = dict[str, str](), settings.get("defaults")
     for base in bases if isinstance(bases, list) else ():  # Hydra names the fault of a list that is none
-        labels |= _labels(base, conf) if base in files else {}
+        labels |= labels_in(base, conf) if base in files else {}
     return labels | {key: str(settings[key]) for key in ("name", "variant") if key in settings}
 
 

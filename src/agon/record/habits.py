@@ -1,5 +1,6 @@
 """Usage in past recordings: the ratios of recorded to expected calls and tokens."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +20,8 @@ from agon.models.base import identity_of
 from agon.models.recording import FILE
 from agon.models.standin import StandIn
 from agon.plan import Match, models_of, plan
+from agon.plan.experiment import experiment_of
+from agon.plan.matches import labels_in
 from agon.record.dry_run import Counts, DryRunModel, Questions, play_out, question_of, seat_of, sum_counts
 from agon.record.load import Load, Spread
 
@@ -48,6 +51,7 @@ class Habits:
 
     folder: Path
     conf: Path = CONF
+    _matches_by_games: dict[frozenset[str], list[tuple[Match, Mapping[str, Model]]]] = field(default_factory=dict)
     _ratios_by_key: dict[Any, tuple[Load, str] | None] = field(default_factory=dict)
     _expected: dict[str, list[DryRunModel]] = field(default_factory=dict)
 
@@ -63,21 +67,38 @@ class Habits:
                         lines_of[line.sample.partition("/")[0]][line.exchange] = line
         return {match: [*lines.values()] for match, lines in lines_of.items()}
 
-    @cached_property
-    def matches(self) -> list[tuple[Match, Mapping[str, Model]]]:
-        """The recorded matches of the experiments in conf, with their models. An experiment with a fault is passed over."""
-        matches: dict[str, tuple[Match, Mapping[str, Model]]] = {}
-        for path in sorted(self.folder.glob(f"*/{FILE}")):
-            with suppress(AgonError):
-                if path.parent.name in names("experiment", self.conf):
-                    experiment = settings_of("experiment", path.parent.name, self.conf)
-                    models = models_of(experiment, self.conf)
-                    matches |= {
-                        match.id: (match, models)
-                        for match in plan(experiment, self.conf, large=True)
-                        if match.id in self.lines
-                    }
-        return list(matches.values())
+    def matches(self, games: frozenset[str]) -> list[tuple[Match, Mapping[str, Model]]]:
+        """The recorded matches in `games` (names) of the experiments in conf, with their models.
+
+        An experiment with a fault is passed over.
+        """
+        if games not in self._matches_by_games:
+            matches: dict[str, tuple[Match, Mapping[str, Model]]] = {}
+            for path in sorted(self.folder.glob(f"*/{FILE}")):
+                with suppress(AgonError):
+                    if path.parent.name in names("experiment", self.conf):
+                        experiment = self._part(settings_of("experiment", path.parent.name, self.conf), games)
+                        models = models_of(experiment, self.conf)
+                        matches |= {
+                            match.id: (match, models)
+                            for match in plan(experiment, self.conf, large=True)
+                            if match.id in self.lines
+                        }
+            self._matches_by_games[games] = [*matches.values()]
+        return self._matches_by_games[games]
+
+    def _part(self, experiment: dict[str, Any], games: frozenset[str]) -> dict[str, Any]:
+        """An experiment without the files whose games have other names. Raises AgonError if nothing is left."""
+        files = {name for meeting in experiment_of(experiment).meetings for name in meeting.games}
+        kept = {name for name in files if labels_in(re.split("[/~]", name)[0], self.conf).get("name") in {None, *games}}
+        part = dict(experiment)
+        for kind in {"tournaments", "pairings", "challenges"} & experiment.keys():
+            own = [
+                meeting | {"games": [name for name in meeting["games"] if name in kept]} for meeting in experiment[kind]
+            ]
+            part[kind] = [meeting for meeting in own if meeting["games"]]
+        experiment_of(part)
+        return part
 
     def of(
         self, match: Match, seat: int, model: Model, own_matches: Sequence[Match], models: Mapping[str, Model]
@@ -91,8 +112,9 @@ class Habits:
         agent = match.seats[seat].agent
         key = (match.game.name, agent, model.identity)
         if key not in self._ratios_by_key:
+            games = frozenset(planned.game.name for planned in own_matches)
             recorded = {planned.id: (planned, models) for planned in own_matches if planned.id in self.lines}
-            recorded |= {other.id: (other, other_models) for other, other_models in self.matches}
+            recorded |= {other.id: (other, other_models) for other, other_models in self.matches(games)}
             same_game = [pair for pair in recorded.values() if pair[0].game.name == match.game.name]
             self._ratios_by_key[key] = None
             for same in (True,) if isinstance(model, StandIn) else (True, False):  # models say nothing about a script
