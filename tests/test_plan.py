@@ -5,7 +5,7 @@ import re
 import shutil
 from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import permutations, product
 
 import pandas as pd
 import pytest
@@ -18,6 +18,7 @@ from agon.conf import CONF, FEW, configuration, expand_settings, games, load, na
 from agon.games import Choice, Game, Observation
 from agon.games.matrix.game import MatrixGame
 from agon.plan import cautions, models_of, plan
+from agon.plan.matches import different_models
 from agon.plan.symmetry import difference
 
 AGENTS = ["grim", "tit_for_tat", "uniform", "srep"]
@@ -123,6 +124,13 @@ def test_models_that_differ_meet_in_every_order_and_none_meets_itself():
     asked = {"name": "test", "repetitions": 1, "pairings": [pairing | {"take": "different"}]}
     assert sorted(met(asked)) == sorted((f"zs@{a}", f"zs@{b}") for a, b in permutations(pairing["models"], 2))
     assert "name more models" in refusal({**asked, "pairings": [{**asked["pairings"][0], "models": ["qwen"]}]})
+
+
+def test_models_that_differ_are_found_seat_by_seat():
+    seats = [["zs@a", "zs@b", "grim"], ["zs@a", "pp"], ["cot@b", "cot@c"]]
+    models = {group: [each.partition("@")[2] for each in group if "@" in each] for group in product(*seats)}
+    assert [*different_models(seats)] == [group for group, of in models.items() if len({*of}) == len(of)]
+    assert [*different_models([["zs@a", "zs@b"]] * 60)] == []  # at once, though there are 2**60 groups
 
 
 UNEVEN = MatrixGame("uneven", "test", ("a", "b"), (((3, 1), (0, 0)), ((0, 0), (2, 2))), 3)

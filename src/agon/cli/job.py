@@ -7,6 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -55,15 +56,10 @@ class Job(click.Command):
             from agon.conf import configuration
 
             configuration(words)
-        program, codes = f"agon {self.name}", list[int]()
+        program = f"agon {self.name}"
         if multirun and not (cfg or info):
             _check_runs(program, [*of_hydra, *words])
-
-        def run(settings: Settings) -> None:
-            codes.append(self.run(settings, **options) or 0)
-
-        _run_by_hydra(run, program, [*of_hydra, *words])
-        return max(codes, default=0)
+        return _run_by_hydra(partial(self.run, **options), program, [*of_hydra, *words])
 
 
 def _check_runs(program: str, words: Sequence[str]) -> None:
@@ -90,8 +86,11 @@ class _Ended(BaseException):
         self.error = error
 
 
-def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequence[str]) -> None:
-    """Composes settings by `hydra.main`, checks them, and calls `run`. Raises AgonError, and the errors of `run`."""
+def _run_by_hydra(run: Callable[[Settings], int | None], program: str, words: Sequence[str]) -> int:
+    """Composes settings by `hydra.main`, checks them, and calls `run`. Returns the largest exit code of its runs.
+
+    Raises AgonError, and the errors of `run`.
+    """
     import hydra
     from hydra.core.hydra_config import HydraConfig
     from hydra.errors import HydraException
@@ -108,9 +107,11 @@ def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequen
         search_project,
     )
 
+    codes = [0]
+
     def job(composed: DictConfig) -> None:
         try:
-            run(check_settings(composed))
+            codes.append(run(check_settings(composed)) or 0)
         except Exception as error:
             if isinstance(error, AgonError) and HydraConfig.get().mode == RunMode.MULTIRUN:
                 error = AgonError(f"{' '.join(HydraConfig.get().overrides.task)}: {error}")
@@ -123,6 +124,7 @@ def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequen
     try:
         with hydra_session():
             hydra.main(str(MAIN), PRIMARY, VERSION)(job)()
+        return max(codes)
     except (HydraException, *FAULTS) as error:
         raise explain_error(error) from error
     except _Ended as ended:

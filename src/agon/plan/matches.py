@@ -220,14 +220,22 @@ def _groups(meeting: Tournament | Pairing | Challenge, game: Game[Any], conf: Pa
     if len(meeting.seats) != game.seats:
         raise AgonError(f"{game.name} has {game.seats} seats, the pairing gives {len(meeting.seats)}")
     models = meeting.models[:1] if meeting.take == "first" else meeting.models
-    for combination in product(*meeting.seats):
-        if meeting.take == "different":
-            for group in product(*(entrants_of(name, models, conf) for name in combination)):
-                of_models = [entrant for entrant in group if "@" in entrant]
-                if len({entrant.partition("@")[2] for entrant in of_models}) == len(of_models):
-                    yield group
-        else:
-            yield from zip(*(entrants_of(name, models, conf, len(models)) for name in combination), strict=True)
+    is_different = meeting.take == "different"
+    copies = 0 if is_different else len(models)
+    entrants_of_seats = [[entrants_of(name, models, conf, copies) for name in names] for names in meeting.seats]
+    for combination in product(*entrants_of_seats):
+        yield from different_models(combination) if is_different else zip(*combination, strict=True)
+
+
+def different_models(seats: Sequence[Sequence[str]], used: Set[str] = frozenset()) -> Iterator[tuple[str, ...]]:
+    """The groups with one entrant for each seat of which no two ask the same model, and none asks a model that is `used`."""
+    if not seats:
+        yield ()
+    for entrant in seats[0] if seats else ():
+        model = entrant.partition("@")[2]
+        if model not in used:
+            for others in different_models(seats[1:], used | {model} - {""}):
+                yield entrant, *others
 
 
 def _id_name(entrant: str, conf: Path) -> str:

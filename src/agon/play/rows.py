@@ -1,10 +1,9 @@
 """The turns table of matches that were played."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from pandas.api.types import union_categoricals
 
 from agon.agents import Reply
 from agon.agents.base import STOOD_IN
-from agon.games import Observation
 from agon.plan import Match
 from agon.play.match import Trajectory
 from agon.turns import COLUMNS, LABEL, action_text, typed
@@ -42,20 +40,16 @@ def _trajectory_columns(done: Sequence[tuple[Match, Trajectory]]) -> dict[str, A
     rows = np.fromiter(chain.from_iterable(trajectory.rows for trajectory in trajectories), np.int64, sum(steps_of))
     views = list(chain.from_iterable(trajectory.views for trajectory in trajectories))
     payoffs = chain.from_iterable(trajectory.payoffs for trajectory in trajectories)
-
-    def field_of_views(name: str) -> Iterator[Any]:
-        return map(itemgetter(Observation._fields.index(name)), views)
-
-    seat, role = np.fromiter(field_of_views("seat"), np.int64, len(views)), list(field_of_views("role"))
+    seat, role = np.array([view.seat for view in views], np.int64), [view.role for view in views]
     step_of_row = np.repeat(np.arange(len(rows)), rows)
     before = np.cumsum([0, *steps_of[:-1]])
     columns = {
         "turn": (np.arange(1, len(rows) + 1) - np.repeat(before, steps_of))[step_of_row],
-        "round": np.fromiter(field_of_views("round"), np.int64, len(views)),
+        "round": np.array([view.round for view in views], np.int64),
         "seat": seat,
-        "phase": _categories(list(field_of_views("phase"))),
+        "phase": _categories([view.phase for view in views]),
         "role": _categories(role),
-        "legal": _categories(list(field_of_views("legal")), lambda space: json.dumps(space.as_json())),
+        "legal": _categories([view.legal for view in views], lambda space: json.dumps(space.as_json())),
         "payoff": np.fromiter(payoffs, np.float64, len(answers)),
         **_answer_columns(answers),
     }
