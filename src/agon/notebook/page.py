@@ -61,8 +61,8 @@ def _marked(notebook: Any) -> Any:
         for cell in cells[1 : silent[-1] + 1]:
             cell.metadata["agon_setup"] = True
     for text, code in itertools.pairwise(cells):
-        silent = not code.get("outputs") or ". " not in " ".join(text.source.split())
-        if text.source.startswith("This cell ") and code.cell_type == "code" and silent:
+        about_code = not code.get("outputs") or ". " not in " ".join(text.source.split())
+        if text.source.startswith("This cell ") and code.cell_type == "code" and about_code:
             text.metadata["agon_setup"] = True
     for before, output in itertools.pairwise(output for cell in cells for output in cell.get("outputs", [])):
         alt = output.get("metadata", {}).get("image/png", {}).get("alt")
