@@ -7,6 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from errno import ENOSPC, EPIPE
 from typing import TYPE_CHECKING
 
 import click
@@ -124,6 +125,8 @@ def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequen
         with hydra_session():
             hydra.main(str(MAIN), PRIMARY, VERSION)(job)()
     except (HydraException, *FAULTS) as error:
+        if isinstance(error, OSError) and error.errno in (EPIPE, ENOSPC):  # Hydra could not print the settings
+            raise
         raise explain_error(error) from error
     except _Ended as ended:
         raise ended.error from None
