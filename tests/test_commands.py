@@ -1,5 +1,7 @@
 """What a user sees when something is wrong: one line, an exit code, nothing lost."""
 
+import errno
+import io
 import json
 import os
 import re
@@ -848,6 +850,16 @@ def test_a_failure_that_ends_the_run_is_said_once_for_all_matches(project):
             [(code, out, errors)] = told(project, "record experiment=ended")
         assert code == 1 and (out + errors).count(words) == (out + errors).count(f"status {fault}") == 1
         assert re.search(rf"errors: \d+ x {fault}$", out, re.MULTILINE)
+
+
+def test_settings_that_a_full_disk_cannot_take_are_said_as_such(monkeypatch, capsys):
+    class Full(io.StringIO):
+        def write(self, _):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(sys, "stdout", Full())
+    assert main(["plan", "--cfg", "job"]) == 1
+    assert capsys.readouterr().err == "agon: the disk is full: make room, and give the same command again\n"
 
 
 def test_a_copy_of_a_papers_experiment_says_how_its_pages_are_made(project):

@@ -97,6 +97,8 @@ def _audit(
         settings, base = as_mapping(fields, "the guess"), folder
         click.echo(f"mapping: none is named; the files look like {fields['format']}")
     place = None if check else own_folder(out or f"runs/audit-{folder.resolve().name}", OUTPUTS, force)
+    if place is not None and place.resolve() == folder.resolve():
+        raise AgonError(f"--out {display_path(folder)} holds the games: name another folder, which is not audited")
     result = audit(folder, settings, base, read_numbers(in_project(numbers)) if numbers else None)
     verdict = result.verdict()
     if check:

@@ -272,6 +272,8 @@ def seats_to_rate(
     """The seats of turns (agon_design.seats.seat_rows), with what `rate_seats` needs. Raises AgonError."""
     if wrong := [name for name in by if name in ("match", metric)]:
         raise AgonError(f"by={wrong[0]} names no player: it tells apart what is compared (usual: agent,model)")
+    if not by:
+        raise AgonError("by= names no column that tells players apart (usual: agent,model)")
     if len({*by}) < len(by):
         raise AgonError(f"by={','.join(by)} has a column twice: name each once (usual: agent,model)")
     return seat_rows(turns, games, [metric], by)

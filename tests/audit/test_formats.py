@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from agon import AgonError
+from agon.cli import main
 from agon.conf import load
 from agon.games.matrix import MatrixGame
 from agon_audit.audit import audit
@@ -442,6 +443,14 @@ def test_replays_with_forfeits_name_what_they_counted_as():
 @pytest.mark.parametrize("name", GAMES)
 def test_the_games_of_the_logs_are_in_normal_form(name):
     assert isinstance(load("game", name), MatrixGame)
+
+
+def test_an_audit_does_not_write_among_the_games(tmp_path, capfd):
+    (tmp_path / "games.csv").write_text("m,r,s,a,x\n0,1,0,C,3\n0,1,1,C,3\n")
+    (tmp_path / "audit.yaml").write_text("{format: csv, match: [m], round: r, seat: s, action: a, points: x}")
+    before = {*tmp_path.iterdir()}
+    assert main(["audit", str(tmp_path), "--out", str(tmp_path), "--force"]) == 2
+    assert "holds the games: name another folder" in capfd.readouterr().err and {*tmp_path.iterdir()} == before
 
 
 @pytest.mark.timeout(60)

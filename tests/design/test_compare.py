@@ -236,6 +236,23 @@ def test_what_cannot_be_compared_is_said_in_a_line(metric, by, said):
         compare(PLAYED, TABLE, metric, by)
 
 
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("tests", "tests is a folder: name a table of turns in it"),
+        ("tests/smoke/pocket.games.parquet", "is a table of games: name the table of turns beside it"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["compare --metric=points --by=agent", "rate"])
+def test_what_is_no_table_of_turns_is_named(verb, path, says, capfd):
+    assert main([*verb.split(), f"--turns={path}"]) == 1 and says in capfd.readouterr().err
+
+
+def test_columns_that_tell_no_players_apart_are_refused():
+    with pytest.raises(AgonError, match="by= names no column that tells players apart"):
+        rate(PLAYED, TABLE, by=())
+
+
 def test_turns_without_a_match_are_refused():
     for ask in (lambda: compare(PLAYED[:0], TABLE, "points", "agent"), lambda: rate(PLAYED[:0], TABLE)):
         with pytest.raises(AgonError, match="these turns hold no match: play or record some first"):

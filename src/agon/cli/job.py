@@ -7,6 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from errno import ENOSPC, EPIPE
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -126,6 +127,8 @@ def _run_by_hydra(run: Callable[[Settings], int | None], program: str, words: Se
             hydra.main(str(MAIN), PRIMARY, VERSION)(job)()
         return max(codes)
     except (HydraException, *FAULTS) as error:
+        if isinstance(error, OSError) and error.errno in (EPIPE, ENOSPC):  # Hydra could not print the settings
+            raise
         raise explain_error(error) from error
     except _Ended as ended:
         raise ended.error from None

@@ -154,6 +154,8 @@ def _as_frame(table: pya.Table, path: Path) -> pd.DataFrame:
 @contextmanager
 def _explaining(path: Path) -> Iterator[None]:
     """Raises AgonError for a file that is missing or unreadable."""
+    if path.is_dir():
+        raise AgonError(f"{display_path(path)} is a folder: name a table of turns in it")
     try:
         yield
     except FileNotFoundError:

@@ -75,6 +75,8 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         table = pq.read_table(path, page_checksum_verification=True)
     except FileNotFoundError:
         turns = path.with_name(f"{path.name.removesuffix(GAMES_SUFFIX)}.parquet")
+        if turns.name.endswith(GAMES_SUFFIX):
+            raise AgonError(f"{display_path(turns)} is a table of games: name the table of turns beside it") from None
         if not turns.exists():
             raise AgonError(explain_absence(turns)) from None
         raise AgonError(
