@@ -3,9 +3,7 @@
 import asyncio
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
-
-import msgspec
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from agon.games import Dice, Game, Observation
 from agon.games.base import Times
@@ -16,8 +14,6 @@ from agon.models import Answering, Halted
 from agon.models.base import Ended
 
 T = TypeVar("T")
-Count = Annotated[int, msgspec.Meta(ge=1)]
-"""A setting of an agent: a whole number, 1 at least. The types of settings are checked where conf is read (agon.conf.gate)."""
 STOOD_IN = "stood in: "
 """Prefix of `fallback` where a script replied for a person who has left. The turns of the others still count."""
 

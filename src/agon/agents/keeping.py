@@ -8,6 +8,7 @@ import msgspec
 
 from agon.errors import AgonError
 from agon.models import Answer, Answering, Halted, Message, Request, TooLong, extend
+from agon.models.base import Count
 
 Overflow = Literal["stop", "cut"]
 """What happens to a conversation that does not fit into the model's context: the match stops, or its oldest rounds leave."""
@@ -24,7 +25,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     unreadable: bool = True
     """Whether unreadable answers and the replies to them stay. If not, they leave once the question is decided."""
-    rounds: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    rounds: Count | None = None
     """Number of last rounds that stay, with the present one. None: all stay."""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from agon.agents.base import Count, Place, Reply, times_asked
+from agon.agents.base import Place, Reply, times_asked
 from agon.agents.keeping import (
     Full,
     Keeps,
@@ -29,7 +29,7 @@ from agon.games import Dice, Observation
 from agon.games.base import Times
 from agon.games.pages import aids_as_text, check_aids
 from agon.models import Answer, Answering, CallFailed, Message, Request, TooLong, extend
-from agon.models.base import CUT, ReadingRule
+from agon.models.base import CUT, Count, ReadingRule
 from agon.registry import kind
 
 NO_ANSWER = "(no answer)"

@@ -28,7 +28,7 @@ from agon.games.schemas import (
 from agon.games.spaces import Space
 from agon.games.strict import read_strictly
 from agon.models import Answer
-from agon.models.base import ReadingRule
+from agon.models.base import Count, ReadingRule
 
 MOST_OPTIONS = {"words": 200, "letters": 20}
 """The most actions that can be weighed at one question, by label. Words take a call each or more. OpenAI reports at most 20 letters."""
@@ -75,7 +75,7 @@ class Constrained(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
     thought: Annotated[int, msgspec.Meta(ge=0, le=2000)] = 600
     """The most characters of reasoning before the action. 0: no reasoning."""
-    text: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    text: Count | None = None
     """The most characters of each text within an action. None: as many as the game allows."""
     guide: ClassVar[str] = "_reads.md"
     parse: ClassVar[Callable[..., Reading]] = staticmethod(read_answer)

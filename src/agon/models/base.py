@@ -102,6 +102,8 @@ class Request:
     """How the agent reads the answer. It is recorded with a new answer, and is no part of the key."""
 
 
+Count = Annotated[int, msgspec.Meta(ge=1)]
+"""A setting: a whole number, 1 at least. The types of settings are checked where conf is read (agon.conf.gate)."""
 Weight = Annotated[float, msgspec.Meta(ge=-1e9, le=1e-3)]
 """Natural logarithm of a probability. Rounding may put it a little above 0."""
 
@@ -190,7 +192,7 @@ class TooLong(CallFailed):
 class _Sampling(TypedDict, total=False):
     """The parameters whose types are checked."""
 
-    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None
+    max_tokens: Count | None
     stop: list[str] | None
     extra: dict[str, Any] | None
 
@@ -198,14 +200,14 @@ class _Sampling(TypedDict, total=False):
 class _Limits(msgspec.Struct):
     """The settings whose types are checked."""
 
-    concurrency: Annotated[int, msgspec.Meta(ge=1)]
-    tries: Annotated[int, msgspec.Meta(ge=1)]
+    concurrency: Count
+    tries: Count
     pause: Annotated[float, msgspec.Meta(ge=0, le=3600)]
     timeout: Annotated[float, msgspec.Meta(gt=0, le=86_400)]
     requests_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None
     tokens_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None
     price: dict[Literal["input", "cached", "written", "output"], Annotated[float, msgspec.Meta(ge=0)] | None]
-    context: Annotated[int, msgspec.Meta(ge=1)] | None
+    context: Count | None
     model: Annotated[str, msgspec.Meta(pattern=r"\S")]
     batch: Annotated[float, msgspec.Meta(gt=0, le=1)] | None
     priced: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}(-\d{2})?$")] | None

@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from agon.errors import AgonError
-from agon.models.base import CallFailed, identity_of
+from agon.models.base import CallFailed, Count, identity_of
 from agon.models.errors import one_line
 from agon.models.openai import OpenAI
 from agon.paths import input_path
@@ -55,8 +55,8 @@ class Local(OpenAI):
     """pip's name of an installed package with the weights. It is not imported."""
     sha256: str
     """The hash of the weights, 64 hexadecimal digits. It identifies them in recordings. Other weights are refused."""
-    context: Annotated[int, Meta(ge=1)] | None = 4096
-    threads: Annotated[int, Meta(ge=1)] = 1
+    context: Count | None = 4096
+    threads: Count = 1
     """Number of cores. With more than are free it is many times slower."""
     cache_mb: Annotated[int, Meta(ge=0)] = 1024
     """Megabytes for conversations that wait for a slot. The server need not read them again."""

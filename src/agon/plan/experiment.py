@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from agon.errors import AgonError, describe_fault
+from agon.models.base import Count
 
 
 class Sampling(msgspec.Struct, forbid_unknown_fields=True):
@@ -13,7 +14,7 @@ class Sampling(msgspec.Struct, forbid_unknown_fields=True):
 
     temperature: Annotated[float, msgspec.Meta(ge=0)] | None = None
     top_p: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
-    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    max_tokens: Count | None = None
     thinking: Annotated[int, msgspec.Meta(ge=0)] | str | None = None
     effort: str | None = None
     seed: int | None = None
@@ -30,7 +31,7 @@ class Tournament(msgspec.Struct, forbid_unknown_fields=True):
     agents: Annotated[list[str], msgspec.Meta(min_length=1)]
     models: list[str] = []
     """An empty list stands for the models of the experiment."""
-    repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    repetitions: Count | None = None
 
 
 class Cell(msgspec.Struct, forbid_unknown_fields=True):
@@ -55,7 +56,7 @@ class Pairing(msgspec.Struct, forbid_unknown_fields=True):
     take: Literal["each", "different", "first"] = "each"
     models: list[str] = []
     """An empty list stands for the models of the experiment."""
-    repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    repetitions: Count | None = None
     cell: Cell | None = None
 
 
@@ -72,14 +73,14 @@ class Challenge(msgspec.Struct, forbid_unknown_fields=True):
     """An empty list stands for the defenders of the experiment."""
     models: list[str] = []
     """An empty list stands for the models of the experiment."""
-    repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    repetitions: Count | None = None
 
 
 class Experiment(msgspec.Struct, forbid_unknown_fields=True):
     """A file in conf/experiment: its own name, the matches per pairing, and who meets whom."""
 
     name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,100}\Z")]
-    repetitions: Annotated[int, msgspec.Meta(ge=1)]
+    repetitions: Count
     tournaments: list[Tournament] = []
     pairings: list[Pairing] = []
     challenges: list[Challenge] = []

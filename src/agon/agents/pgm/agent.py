@@ -25,7 +25,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from agon.agents.base import Count, Place, Reply, total_cost
+from agon.agents.base import Place, Reply, total_cost
 from agon.agents.llm import LLM, ask
 from agon.agents.pgm.minds import BeliefState, Semantics, mind_class, mind_of
 from agon.agents.prompts import OURS, Prompts, Template, answer_tokens_of, beliefs_of, require_own_words
@@ -36,6 +36,7 @@ from agon.games.base import Times
 from agon.games.reading import strip_thinking
 from agon.games.spaces import Space
 from agon.models import Request, extend
+from agon.models.base import Count
 from agon.registry import kind
 
 Form = Literal["text", "matrix"]

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from agon.agents.base import Count, Place, Reply, times_asked, total_cost
+from agon.agents.base import Place, Reply, times_asked, total_cost
 from agon.agents.keeping import Overflow, limit_context
 from agon.agents.llm import LLM, CutOff, Draft, ask
 from agon.agents.prompts import OURS, Template, reads_template, require_own_words, source_of
@@ -25,12 +25,12 @@ from agon.games.tradecraft import Call, Hand, TradeCraft, table_view
 from agon.games.tradecraft.calls import ASKING, Calls, call_in, thought_in
 from agon.games.tradecraft.story import Deal, cut, known_deals
 from agon.models import Message, Request, extend
-from agon.models.base import ReadingRule
+from agon.models.base import Count, ReadingRule
 from agon.registry import kind
 
 Role = Literal["proposer", "decision_maker", "planner", "crafter"]
 Phase = Literal["propose", "decide", "craft"]
-Number = Annotated[int, msgspec.Meta(ge=0)]
+Limit = Annotated[int, msgspec.Meta(ge=0)]
 ROUTES: dict[str, Role] = {"propose": "proposer", "decide": "decision_maker", "craft": "crafter"}
 """The router: phase -> its role."""
 STEPS: dict[Role, int] = {"proposer": 8, "decision_maker": 8, "planner": 5, "crafter": 10}
@@ -158,8 +158,8 @@ class Roles:
         attempts: Count = 3,
         plan_before: Sequence[Phase] = ("craft",),
         recent: Count = 10,
-        condensed: Number = 20,
-        quoted: Number = 400,
+        condensed: Limit = 20,
+        quoted: Limit = 400,
         folder: str | None = None,
         prompts: str = OURS,
         answer_tokens: int = 150,

@@ -11,10 +11,10 @@ from agon.errors import AgonError, describe_fault
 from agon.games import settings
 from agon.games.tradecraft import Ruleset, TradeCraft, rulesets
 from agon.games.tradecraft.amounts import LARGEST
+from agon.games.tradecraft.rulesets import Count
 from agon.paths import display_path
 from agon.registry import kind
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
 Items = dict[str, Count]
 Written = dict[str, int | str]
 """Amounts as a file has them: 3, "1/8"."""
