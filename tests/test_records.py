@@ -203,6 +203,15 @@ def test_a_missing_column_is_named():
         assert name in refusal(partial(validated, few().drop(columns=name)))
 
 
+def test_columns_in_another_order_are_refused():
+    assert "order" in refusal(lambda: validated(few()[[*COLUMNS][::-1]]))
+
+
+def test_an_unknown_end_of_an_answer_is_named():
+    ended = pd.Categorical(["tired"] * len(few()))
+    assert "ended is 'tired'; it must be stop, length" in refusal(lambda: validated(changed(ended=ended)))
+
+
 def test_a_column_too_many_is_named():
     assert "colour" in refusal(lambda: validated(changed(colour="red")))
 
