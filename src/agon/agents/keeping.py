@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from math import ceil
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
