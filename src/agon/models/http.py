@@ -44,12 +44,8 @@ class SilentConnections(TCPConnector):
         """A connection on which nothing has come since the last reply."""
         while True:
             connection = await super().connect(*request, **more)
-            try:
-                for _ in range(2):  # what has come is seen in one step of the loop and read in the next
-                    await sleep(0)
-            except BaseException:  # the call was cancelled
-                connection.close()
-                raise
+            for _ in range(2):  # what has come is seen in one step of the loop and read in the next
+                await sleep(0)
             if connection.protocol is not None and not connection.protocol.should_close:
                 return connection
             connection.close()
