@@ -103,7 +103,7 @@ class Anthropic(Remote):
     def make_client(self, key: str) -> Any:
         """A client of the SDK. It tries every call once, with up to `concurrency` connections. Raises CallFailed."""
         # here, because the SDK takes a second to import and a plan does not need it
-        from anthropic import AsyncAnthropic, AsyncAnthropicBedrock
+        from anthropic import AsyncAnthropic, AsyncAnthropicBedrock, DefaultAioHttpClient
 
         if not self.parameters.get("max_tokens"):
             raise CallFailed(
@@ -114,7 +114,7 @@ class Anthropic(Remote):
         common: dict[str, Any] = {
             "max_retries": 0,
             "timeout": self.timeout,
-            "http_client": self.http_client(),
+            "http_client": self.http_client(DefaultAioHttpClient),
         }
         if self.bedrock:
             client = AsyncAnthropicBedrock(

@@ -92,14 +92,14 @@ class OpenAI(Remote):
     def make_client(self, key: str) -> Any:
         """A client of the SDK. It tries every call once, with up to `concurrency` connections. Raises CallFailed."""
         # here, because it takes half a second and a plan does not need it
-        from openai import AsyncOpenAI
+        from openai import AsyncOpenAI, DefaultAioHttpClient
 
         client = AsyncOpenAI(
             api_key=key,
             base_url=self.address,
             max_retries=0,
             timeout=self.timeout,
-            http_client=self.http_client(),
+            http_client=self.http_client(DefaultAioHttpClient),
         )
         client.organization = client.project = None  # the SDK takes them from the environment
         return client

@@ -318,11 +318,11 @@ class Remote(Model):
 
         return Response
 
-    def http_client(self) -> Any:
-        """An HTTP client for the SDK. It has `concurrency` connections and reads at most `most_bytes`."""
+    def http_client(self, kind: Any) -> Any:
+        """An HTTP client of the SDK's class. It has `concurrency` connections and reads at most `most_bytes`."""
         from agon.models.http import limited_client
 
-        return limited_client(self.concurrency, self.most_bytes, self.by_proxy)
+        return limited_client(kind, self.concurrency, self.most_bytes, self.by_proxy)
 
     @property
     def obstacle(self) -> str:
