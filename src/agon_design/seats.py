@@ -35,7 +35,7 @@ def seat_rows(
     parts = [turns] if isinstance(turns, pd.DataFrame) else turns
     seats = pd.concat([_seats_of(part, games, metrics, columns, *chosen) for part in parts], ignore_index=True)
     if seats.empty:
-        raise AgonError("these turns hold no match: play or record some first")
+        raise AgonError("no match is in these turns: play or record some first")
     return seats
 
 

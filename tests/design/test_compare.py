@@ -255,7 +255,7 @@ def test_columns_that_tell_no_players_apart_are_refused():
 
 def test_turns_without_a_match_are_refused():
     for ask in (lambda: compare(PLAYED[:0], TABLE, "points", "agent"), lambda: rate(PLAYED[:0], TABLE)):
-        with pytest.raises(AgonError, match="these turns hold no match: play or record some first"):
+        with pytest.raises(AgonError, match="no match is in these turns: play or record some first"):
             ask()
 
 
