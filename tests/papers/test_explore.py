@@ -12,6 +12,7 @@ import pytest
 from links import WIDTHS, widths
 
 from agon import ROOT, AgonError
+from agon.conf.building import load
 from agon.games.equilibria import equilibria
 from agon.games.matrix import MatrixGame
 from agon.games.tables import games_table
@@ -20,7 +21,7 @@ from agon.replay import one_match, replay_match
 from agon.turns import read, read_games
 from agon_papers.report import agreement, explore, matrix, tradecraft
 from agon_papers.report.matrix import EQUILIBRIA
-from agon_papers.report.stepper import match_data
+from agon_papers.report.stepper import match_data, pays
 
 REPORTS = ROOT / "reports"
 PAGES = sorted(REPORTS.glob("explore_*.html"))
@@ -414,6 +415,58 @@ def test_equilibria_of_a_changed_table_are_those_that_are_computed(tmp_path, vis
 
 
 @needs_pages
+def test_the_game_on_the_first_page_is_against_the_last_move_script(visit):
+    path = REPORTS / "index.html"
+    game = json.loads(re.search(r'id="game">(.*?)</script>', path.read_text(encoding="utf-8"))[1])
+
+    def played(page):
+        own = [game["actions"][place % 3] for place in range(game["rounds"])]
+        for action in own:
+            page.locator("#play").get_by_role("button", name=action, exact=True).click()
+        return own, page.inner_text("#play")
+
+    own, told = visit(path, played)
+    rounds = re.findall(r"\d+: you (\w+), script (\w+), ([+-]?\d+)", told)
+    assert [action for action, _, _ in rounds] == own
+    place = {action: number for number, action in enumerate(game["actions"])}
+    for last, (_, other, _) in zip(own, rounds[1:], strict=False):
+        assert game["points"][place[other]][place[last]] == game["best"]
+    points, best = sum(int(paid) for _, _, paid in rounds), game["best"] * game["rounds"]
+    share = re.search(r"You have (-?\d+) of (\d+) possible points, (-?\d+) % of the best total", told).groups()
+    assert share[:2] == (str(points), str(best)) and abs(int(share[2]) - 100 * points / best) <= 0.5
+    assert "last-move script" in told
+
+
+@needs_pages
+def test_shares_of_all_moves_add_up(visit):
+    def told(page):
+        return page.get_by_text("All rounds of these").inner_text()
+
+    said = visit(REPORTS / "explore_matches.html", told, "#family=prisoner%27s%20dilemma&variant=default")
+    shares = [float(each) for each in re.findall(r"([\d.]+) %", said)]
+    assert "no readable move" in said and len(shares) == 3 and sum(shares) == pytest.approx(100, abs=0.15)
+
+
+@needs_pages
+def test_back_undoes_the_choice_of_a_table(visit):
+    def undone(page):
+        begin, size = page.get_by_label("Begin with"), page.get_by_label("Size")
+        before = begin.input_value(), size.input_value()
+        begin.select_option("chicken")
+        chicken = unquote(page.url.partition("#")[2])
+        size.select_option("3")
+        page.go_back()
+        page.wait_for_function("!location.hash.includes('action')")
+        again = unquote(page.url.partition("#")[2]), begin.locator("option:checked").inner_text()
+        page.go_back()
+        page.wait_for_function("!location.hash.includes('swerve')")
+        return chicken, again, before, (begin.input_value(), size.input_value())
+
+    chicken, again, before, after = visit(REPORTS / "explore_matrix.html", undone)
+    assert again == (chicken, "chicken") and "swerve" in chicken and after == before
+
+
+@needs_pages
 def test_a_changed_table_is_solved_and_a_wrong_number_named(visit):
     def changed(page):
         first = page.inner_text("[role=status]")
@@ -589,15 +642,82 @@ def test_a_match_is_stepped_by_keys_and_shows_what_was_recorded(tmp_path, visit)
 
     turns, (address, shown, tiles) = watched(tmp_path, visit, stepped)
     name, last = turns.match.iloc[0], turns.turn.nunique()
-    assert address == f"match={name}&step={last}" and len(shown) == last
+    chosen = [board for board in shown if "(given by the setting)" not in board]
+    assert address == f"match={name}&step={len(shown)}" and len(chosen) == last
     assert "does not know" in shown[0]
     asked = turns[turns.asked]
-    assert tiles == len(asked) + turns.seat.nunique(), "and the names at the left"
+    given = len(shown) - last
+    assert tiles == len(asked) + given + turns.seat.nunique(), "and the names at the left"
     for row in asked[asked.reply.notna()].itertuples():
         place = sorted(turns.turn.unique()).index(row.turn)
-        assert all(line.strip() in shown[place] for line in row.reply.split("\n"))
+        assert all(line.strip() in chosen[place] for line in row.reply.split("\n"))
     sums = [f"{points:.4g} points so far" for points in turns.groupby("seat").payoff.sum()]
     assert [line.partition(" (")[0] for line in shown[-1].split("\n") if "so far" in line] == sums
+
+
+@needs_pages
+@pytest.mark.parametrize(("name", "menu"), [("games", "Chosen for"), ("tradecraft", "Problem")])
+def test_keys_step_while_a_menu_has_the_focus_and_back_undoes_its_choice(name, menu, visit):
+    def stepped(page):
+        matches = page.locator("label", has_text=re.compile("^Match")).locator("select")
+        before, seen = matches.input_value(), []
+        matches.select_option(index=3)
+        for focus in ("Match", menu):
+            page.locator("label", has_text=re.compile(f"^{focus}")).locator("select").focus()
+            for key in ("End", "Home", "ArrowRight", "ArrowRight", "ArrowLeft"):
+                page.keyboard.press(key)
+                seen.append((matches.input_value(), int(page.get_by_label("Move", exact=True).input_value())))
+        page.go_back()
+        page.wait_for_function(f"location.hash.includes('{before}')")
+        return before, seen, matches.input_value()
+
+    path = REPORTS / f"explore_{name}.html"
+    before, seen, after = visit(path, stepped)
+    [moves] = [len(game["moves"]) for game in data_of(path)["games"] if game["match"] == seen[0][0]]
+    assert seen[0][0] != before == after
+    assert seen == [(seen[0][0], step) for step in (moves, 0, 1, 2, 1)] * 2
+
+
+@needs_pages
+@pytest.mark.parametrize(("name", "shown"), [("games", ".board"), ("tradecraft", ".board"), ("matches", ".match")])
+def test_an_unknown_match_is_named(name, shown, visit):
+    def told(page):
+        unknown = page.locator("main [role=status]").first.inner_text(), page.locator(f"{shown}:visible").count()
+        page.locator("main select").first.select_option(index=1)
+        return *unknown, page.locator(f"{shown}:visible").count() > 0
+
+    said, count, found = visit(REPORTS / f"explore_{name}.html", told, "#match=zz")
+    assert said.startswith("There is no match \u201czz\u201d here.") and count == 0 and found
+
+
+def test_moves_that_the_setting_gives_are_listed():
+    path = ROOT / "tests/smoke/magic_scripted.parquet"
+    turns, games, names = read(path), read_games(path), set()
+    for _, rows in turns.groupby("match", observed=True):
+        rows = rows.reset_index(drop=True)
+        replay = replay_match(rows, games)
+        moves = match_data(replay, rows)["moves"]
+        told = [(move["phase"], act["seat"]) for move in moves if move.get("given") for act in move["acts"]]
+        game = replay.game
+        phase = {"cost_sharing": "propose", "chameleon": "clue", "undercover": "clue"}.get(game.name)
+        first = {"propose": game.seats, "clue": min(game.tested, default=0)}.get(phase, 0)
+        assert told == [(phase, seat) for seat in range(first) if seat not in game.tested]
+        names |= {game.name} if told else set()
+    assert "cost_sharing" in names and names & {"chameleon", "undercover"}
+
+
+def test_rules_of_a_game_to_watch_have_its_numbers():
+    def told(name):
+        return pays(load("game", name))
+
+    assert "rock beats paper and earns 3" in told("rps_joint") and "rock beats scissors and earns 1" in told("rps")
+    assert "Player 2 is airline B" in told("cost_sharing/01") and "pays every player 1 point" in told("cost_sharing/01")
+    public = load("game", "public_goods/01")
+    assert f"has {public.endowment} points" in pays(public) and f"by {public.multiplier:g}," in pays(public)
+    three = load("game", "prisoner3/06")
+    alone = ", ".join(f"{points:g}" for points in three.payoffs(("cooperate", "cooperate", "defect")))
+    assert f"cooperate, cooperate, defect pays {alone};" in pays(three)
+    assert "0 and 2 if the chameleon is accused" in told("chameleon/01-crowd") and told("pd") == ""
 
 
 def test_hostile_words_of_a_match_stay_text(tmp_path, visit):

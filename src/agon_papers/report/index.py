@@ -110,7 +110,8 @@ def index(
 ) -> str:
     """The front page: findings on each paper, and links to every notebook and figure. All text is escaped.
 
-    `findings`: rows of `agon_papers.findings`, a paper's main finding first. `papers`: paper -> title, link (if any), and `heads`,
+    `findings`: rows of `agon_papers.findings`, a paper's main finding first. `papers`: paper ->
+    title, link and records (addresses, if any), and `heads`,
     the sections that sum it up. `notebooks`: in the order of the page. `figures`: name -> figure (`makers`).
     `explorers`: page -> its description. `players`: notebook -> its players, or its subject. `rates`: docs/statistics/rule.csv,
     how often the rule decides at a margin, and beyond. `game`: what templates/play.js needs. `citation`: CITATION.cff.
@@ -130,6 +131,7 @@ def index(
                 "name": name,
                 "title": about.get("title", name),
                 "link": about.get("link", ""),
+                "records": about.get("records", ""),
                 "of": (players or {}).get(f"{name}_findings", ""),
                 "findings": [
                     _beside(row, claims, drawings or {}) for row in findings[findings.paper == name].itertuples()

@@ -1,5 +1,6 @@
 "use strict";
-// Rock, paper, scissors with other words, against a script that repeats a cycle. Data: actions, points (row: mine), cycle, rounds, best, rule, models.
+// A game of two, against the script that plays the best reply to the last action, and begins at random.
+// Data: actions, points (row: mine), rounds, best, rule, models.
 (() => {
   const game = JSON.parse(document.getElementById("game").textContent);
   const place = document.getElementById("play");
@@ -8,7 +9,7 @@
     element.textContent = text;
     return element;
   };
-  let round, points, lines;
+  let round, points, lines, next;
 
   function show() {
     place.textContent = "";
@@ -18,7 +19,7 @@
       for (const action of game.actions) place.append(made("button", action, {type: "button", onclick: () => play(action)}));
     } else {
       const best = game.best * game.rounds;
-      place.append(made("p", `You have ${points} of ${best} possible points. The script repeats ${game.cycle.join(", ")}. ${game.models}`));
+      place.append(made("p", `You have ${points} of ${best} possible points, ${Math.round(100 * points / best)} % of the best total. ${game.models}`));
       place.append(made("button", "Again", {type: "button", onclick: begin}));
     }
     const status = made("p", lines.slice(round < game.rounds ? -4 : 0).join(" · "), {className: "small"});
@@ -27,8 +28,9 @@
   }
 
   function play(action) {
-    const other = game.cycle[round % game.cycle.length];
-    const paid = game.points[game.actions.indexOf(action)][game.actions.indexOf(other)];
+    const [mine, other] = [game.actions.indexOf(action), game.actions[next]];
+    const paid = game.points[mine][next];
+    next = game.points.reduce((best, row, place) => (row[mine] > game.points[best][mine] ? place : best), 0);
     points += paid;
     round += 1;
     lines.push(`${round}: you ${action}, script ${other}, ${paid > 0 ? "+" : ""}${paid}`);
@@ -37,7 +39,7 @@
   }
 
   function begin() {
-    [round, points, lines] = [0, 0, []];
+    [round, points, lines, next] = [0, 0, [], Math.floor(Math.random() * game.actions.length)];
     show();
   }
 

@@ -83,10 +83,12 @@ function facets(rows, filters, chosen, fits, changed) {
   const known = Object.fromEntries(names.map((name) => [name, [...new Set(rows.map((row) => row[name]))].filter((value) => value !== null)]));
   return {
     names, passing,
+    /** What to say of a row that an address or the reader names, and that is not here; null if it is here. */
+    unknown: () => (key && chosen[key.name] && !rows.some((row) => row[key.column] === chosen[key.name]) ? `There is no ${key.name} “${chosen[key.name]}” here. Clear all to see every ${key.name}.` : null),
     labels: names.map((name) => el("label", null, filters[name], selects[name])),
-    /** Takes what an address says; a filter that does not know the value lets all pass. */
+    /** Takes what an address says; a filter that does not know the value lets all pass. Of an unknown row, no row is shown. */
     follow(said) {
-      if (key) chosen[key.name] = rows.some((row) => row[key.column] === said[key.name]) ? said[key.name] : "";
+      if (key) chosen[key.name] = said[key.name] || "";
       for (const name of names) chosen[name] = known[name].some((value) => String(value) === said[name]) ? said[name] : "";
     },
     update() {

@@ -69,7 +69,7 @@ function show() {
   order.value = chosen.sort;
   status.textContent = found.length
     ? `${grouped(found.length)} of ${grouped(rows.length)} ${data.nouns}`
-    : `No ${data.noun} matches. Use fewer words, or clear all filters.`;
+    : narrowed.unknown() || `No ${data.noun} matches. Use fewer words, or clear all filters.`;
   const some = found.slice(0, pages.limit);
   const alone = found.length === 1 || (data.cards && some.length && plain(text(some[0][data.cards.head])) === asked());
   list.replaceChildren(...(data.cards ? some.map((row, place) => card(row, Boolean(alone && place === 0))) : some.length ? [tabled(some)] : []));

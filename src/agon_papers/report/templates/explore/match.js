@@ -15,13 +15,19 @@ function told(move) {
   const [, verb, about] = phase(move);
   const names = move.acts.map((act) => game.players[act.seat].name);
   const acts = about ? `${names.join(", ")}: each says to nobody else ${about}` : move.acts.map((act, place) => `${names[place]} ${act.does === data.unreadable ? "gives no readable answer" : `${verb} ${done(move, act)}`}`).join("; ");
-  return acts + (move.paid.some(Boolean) ? `. Points: ${move.paid.map(signed).join(", ")}` : "");
+  return acts + (move.given ? " (given by the setting)" : "") + (move.paid.some(Boolean) ? `. Points: ${move.paid.map(signed).join(", ")}` : "");
 }
 
 const quoted = (words) => words.map((word) => `“${word}”`).join(", ");
 
 function details() {
-  return [el("p", {class: "soft"}, game.rules), el("p", {class: "soft"}, [game.secrets.length ? `Secret: ${quoted(game.secrets)}.` : "", game.silent, game.echo].filter(Boolean).join(" "))];
+  return [el("p", {class: "soft"}, [game.rules, game.pays].filter(Boolean).join(" ")), el("p", {class: "soft"}, [game.secrets.length ? `Secret: ${quoted(game.secrets)}.` : "", game.silent, game.echo].filter(Boolean).join(" "))];
+}
+
+/** What the short names of the match mean. */
+function explained() {
+  const means = Object.entries(game.names);
+  return means.length ? [el("details", {class: "notes"}, el("summary", null, "What the short names of this match mean"), el("dl", null, means.map(([name, said]) => [el("dt", null, name), el("dd", null, said)])))] : [];
 }
 
 /** The tiles of moves with few options, and what they mean. */
@@ -35,7 +41,7 @@ function key() {
 function strip(at) {
   return el("div", {class: "strip"},
     el("span", {class: "column side", "aria-hidden": "true"}, el("span", null, "move"), game.players.map((player) => el("span", {class: "tile"}, player.name))),
-    game.moves.map((move, place) => el("button", {type: "button", class: "column", "aria-label": `move ${place + 1}, ${heading(move)}`, "aria-current": place + 1 === at ? "step" : null, onclick: () => go(place + 1)},
+    game.moves.map((move, place) => el("button", {type: "button", class: "column", "aria-label": `move ${place + 1}, ${heading(move)}`, "aria-current": place + 1 === at ? "step" : null, onclick: () => go(place + 1, true)},
       el("span", {class: "count"}, String(place + 1)),
       game.players.map((_, seat) => {
         const act = move.acts.find((each) => each.seat === seat);
@@ -68,6 +74,7 @@ function seated(seat, at) {
   return el("section", null, el("h2", null, player.name, player.role ? `, ${player.role}` : ""),
     el("p", {class: "soft"}, [player.model, player.agent, player.lacks.length ? `does not know ${quoted(player.lacks)}` : ""].filter(Boolean).join(", ")),
     el("p", null, act ? [el("span", {class: "soft"}, act.does === data.unreadable ? "" : phase(game.moves[at - 1])[1]), el("strong", {class: "did"}, done(game.moves[at - 1], act).replaceAll("; ", "\n"))] : el("span", {class: "soft"}, at ? "does not move now" : "\u00a0")),
+    act && game.moves[at - 1].given ? el("p", {class: "soft"}, "(given by the setting)") : null,
     act && act.wrong ? el("p", {class: "soft"}, `(${act.wrong})`) : null,
     act && act.says && act.says !== act.does ? [el("p", {class: "soft"}, "Its whole answer:"), el("blockquote", null, act.says)] : null,
     el("p", null, `${+sum.toFixed(2)} points so far`, paid ? el("strong", null, ` (${signed(paid)})`) : ""),

@@ -111,10 +111,11 @@ function together(found) {
       return bar;
     });
   });
-  const shares = game.options.map((option, place) => {
-    const taken = found.reduce((sum, row) => sum + [...row.own].filter((move) => move === String(place)).length, 0);
-    return `${option} ${(100 * taken / found.reduce((sum, row) => sum + row.own.length, 0)).toFixed(1)} %`;
-  });
+  const all = found.map((row) => row.own).join("");
+  const shares = [...game.options.map((option, place) => [option, String(place)]), ["no readable move", "."]]
+    .map(([name, move]) => [name, [...all].filter((each) => each === move).length])
+    .filter(([name, taken]) => taken || game.options.includes(name))
+    .map(([name, taken]) => `${name} ${taken && taken / all.length < 0.0005 ? "less than 0.1" : (100 * taken / all.length).toFixed(1)} %`);
   return [el("p", null, `All rounds of these ${grouped(found.length)} matches, own moves: ${shares.join(", ")}.`),
     svg("svg", {viewBox: `0 0 ${left + rounds * wide} ${tall + 48}`, width: left + rounds * wide, height: tall + 48, role: "img", "aria-label": `Share of own moves by round: ${shares.join(", ")} over all rounds`},
       svg("defs", null, svg("pattern", {id: "hatched", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)"}, svg("rect", {width: 6, height: 6, class: "paper"}), svg("line", {y2: 6, class: "axis"}))),
@@ -128,7 +129,7 @@ function show() {
   narrowed.update();
   order.value = chosen.sort;
   const found = ordered(narrowed.passing(), chosen.sort);
-  status.textContent = found.length ? `${grouped(found.length)} of ${grouped(rows.length)} matches` : "No match fits. Choose less, or clear all.";
+  status.textContent = found.length ? `${grouped(found.length)} of ${grouped(rows.length)} matches` : narrowed.unknown() || "No match fits. Choose less, or clear all.";
   const games = [...new Set(found.map(rule))];
   key.replaceChildren(...games.length ? [...new Map(games.flatMap((game) => game.options.map((option) => [option, tile(game, String(game.options.indexOf(option)))])))]
     .flatMap(([option, made]) => [made, ` ${option}  `]).concat(["· no readable move. Parts of bars look like these boxes."]) : []);

@@ -13,17 +13,18 @@ function share(value) {
 const number = (value) => String(+value.toFixed(3));
 const PLAYERS = ["Row player", "Column player"];
 
-function take(game) {
+/** `picked`: the reader chose it, so Back undoes it. */
+function take(game, picked = false) {
   names = game.options.slice();
   points = game.payoff.map((row) => row.map((cell) => cell.map(String)));
-  draw();
+  draw(picked);
 }
 
 /** The same actions and points as far as they are there; what is new pays nothing. */
 function resize(size) {
   names = Array.from({length: size}, (_, place) => names[place] || `action ${place + 1}`);
   points = names.map((_, i) => names.map((_, j) => (points[i] && points[i][j] ? points[i][j] : ["0", "0"])));
-  draw();
+  draw(true);
 }
 
 function field(i, j, seat) {
@@ -33,13 +34,13 @@ function field(i, j, seat) {
   return input;
 }
 
-function draw() {
+function draw(picked = false) {
   sizer.value = String(names.length);
   const cell = (i, j) => el("span", {class: "cell"}, [0, 1].map((seat) => el("span", {class: "entry"}, field(i, j, seat), el("span", {class: "best"}))));
   table.replaceChildren(
     el("thead", null, el("tr", null, el("td", null, "row, column"), names.map((name) => el("th", {scope: "col"}, name)))),
     el("tbody", null, names.map((name, i) => el("tr", null, el("th", {scope: "row"}, name), names.map((_, j) => el("td", null, cell(i, j)))))));
-  solve();
+  solve(picked);
 }
 
 /** The numbers of one player; null, and a word on it, where a field holds none. */
@@ -107,7 +108,7 @@ function replies(rows, columns, profiles) {
     el("p", {class: "soft"}, "Full line: the row player's best replies. Dashed: the column player's."));
 }
 
-function solve() {
+function solve(picked = false) {
   const [first, second] = [read(0), read(1)];
   const best = [...table.querySelectorAll(".best")];
   const wrong = first.wrong || second.wrong;
@@ -129,7 +130,7 @@ function solve() {
   told.textContent = `${profiles.length} ${profiles.length === 1 ? "equilibrium" : "equilibria"}: ${profiles.length - mixes} pure, ${mixes} mixed.`
     + (degenerate ? " The game is degenerate: some action ties with another, so there may be more, even infinitely many." : "");
   found.replaceChildren(el("ol", null, profiles.map((profile) => listed(profile, rows, columns))), ...(size === 2 ? [replies(rows, columns, profiles)] : []));
-  address.write({points: points.flat(2).map((text) => text.trim()).join(" "), names: names.join("|")}, true);
+  address.write({points: points.flat(2).map((text) => text.trim()).join(" "), names: names.join("|")}, !picked);
 }
 
 function follow() {
@@ -140,11 +141,12 @@ function follow() {
   const known = (said.names || "").split("|");
   names = Array.from({length: size}, (_, place) => (known[place] || `action ${place + 1}`).slice(0, 40));
   points = names.map((_, i) => names.map((_, j) => [0, 1].map((seat) => given[2 * (i * size + j) + seat].slice(0, 12))));
-  chooser.value = "";
+  const place = data.games.findIndex((game) => game.options.join("|") === names.join("|") && game.payoff.flat(2).join() === points.flat(2).join());
+  chooser.value = place < 0 ? "" : String(place);
   return draw();
 }
 
-const chooser = el("select", {onchange: () => chooser.value && take(data.games[Number(chooser.value)])},
+const chooser = el("select", {onchange: () => chooser.value && take(data.games[Number(chooser.value)], true)},
   el("option", {value: ""}, "your own"), data.games.map((game, place) => el("option", {value: String(place)}, game.name)));
 const sizer = el("select", {onchange: () => { chooser.value = ""; resize(Number(sizer.value)); }}, [2, 3].map((size) => el("option", {value: String(size)}, `${size} by ${size}`)));
 const table = el("table", {class: "payoffs"});
