@@ -58,6 +58,7 @@ VERDICTS = (HOLDS, AS_CHANCE, FAILS, UNDECIDED, UNCHECKED)
 NEAR = "knife-edge: {} decides otherwise"
 READINGS = "two readings: {}"
 FEW = "too few records: with {times} times as many and the same estimate, the statement {verdict}"
+CLOSE = "too close: with more records and the same estimate, {} would still decide otherwise"
 CAPTION = "caption: it is true of the variant that the table shows, and false of the one that its caption names"
 UNKNOWN = "unknown noise: nothing says how much a number varies, and the design gives no bound"
 """Why a statement is undecided, or why it fails although its table agrees."""
@@ -121,6 +122,8 @@ class Records(ABC):
     """The unit of resampling: match, game, decision."""
     players: ClassVar[tuple[str, Sequence[str]]] = ("uniform", ())
     """Names of simulated players: the one that chooses uniformly, and those that always do the same."""
+    not_by_chance: ClassVar[Sequence[str]] = ()
+    """Columns that simulated players lack, such as tokens. A statement on any other column has its values by chance."""
 
     @abstractmethod
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
@@ -293,15 +296,22 @@ class Reading:
         """Why it is undecided; empty where it is decided."""
         if not self.decision.draws or 1 in self.cells:
             return UNKNOWN
+        if step := self.deciding_step:
+            return (NEAR if self.decision.is_clear else CLOSE).format(step)
         if not self.decision.is_clear:
             times = max(self.decision.times, FEWEST)
             about = f"about {times:.1f}" if times < 2 else f"about {times:.0f}"
             text = about if times < MOST_TIMES else f"more than {MOST_TIMES}"
             return FEW.format(times=text, verdict="would hold" if self.decision.holds else "would fail")
+        return ""
+
+    @property
+    def deciding_step(self) -> str:
+        """The step of a threshold that would change whether the statement is true of the records; empty where none would."""
         for name, tests in self.moved.items():
             if all(test.true for test in tests) != self.decision.holds:
-                return NEAR.format(name)
-        return NEAR.format("one row more or less") if is_on_edge(self.tests) else ""
+                return name
+        return "one row more or less" if is_on_edge(self.tests) else ""
 
     @property
     def verdict(self) -> str:
@@ -489,8 +499,10 @@ class Statements:
         try:
             sets = [simulated(uniform, number) for number in range(CHANCE_SETS)]
             same = [simulated(player, 0)[weakest].estimate for player in constant]
-        except (Missing, KeyError, AttributeError, NameError):  # uniform play has no tokens, for example
-            return {}
+        except (Missing, KeyError, AttributeError) as gap:
+            if isinstance(gap, Missing) or any(name in str(gap) for name in self.records.not_by_chance):
+                return {}
+            raise
         return {
             "chance": float(np.mean([tests[weakest].estimate for tests in sets])),
             "chance_true": float(np.mean([all(test.true for test in tests) for tests in sets])),

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from agon_papers.report.cards import statement_cards
-from agon_papers.verdict import COLUMNS
+from agon_papers.verdict import CLOSE, COLUMNS
 
 ROW = dict.fromkeys(COLUMNS) | {
     "paper": "p",
@@ -79,6 +79,7 @@ def test_a_card_says_what_the_interval_and_the_resamples_are_about(estimate_of, 
             {"p": 0.0761, "verdict": "undecided", "reason": "too few records: with 2 times"},
             "one-sided: 7.61 %.*The interval is not",
         ),
+        ({"p": 0.0761, "verdict": "undecided", "reason": CLOSE.format("one row more or less")}, "The interval is not"),
         (
             {"p": 0.004, "verdict": "undecided", "reason": "knife-edge: margin 4"},
             "p alone would decide. The reason above",

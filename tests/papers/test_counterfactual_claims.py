@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -7,7 +8,7 @@ import pytest
 from claims import cells_of, decide
 
 from agon import ROOT
-from agon_papers.counterfactual import grades
+from agon_papers.counterfactual import chance, grades
 from agon_papers.counterfactual.cells import MODELS, VARIANTS
 from agon_papers.counterfactual.records import PEERS, PLAIN, SCRIPTS, VOTED, Records, prepared, records_of
 from agon_papers.verdict import COLUMNS, VERDICTS
@@ -23,6 +24,11 @@ OTHER_CYCLE = [
     "labels_delay_models_and_the_cycle_most",
 ]
 """Statements that compare variants by play against the cyclic script, which is another opponent in each of them."""
+OTHER_REPLIES = {
+    "joint_keeps_pp_exploitable": ("srep, mf, tft", "joint"),
+    "payoffs_delay_comprehension": ("srep", "payoff"),
+}
+"""The same of the scripts that reply or play the equilibrium: statement -> the scripts and the changed variant."""
 METRICS = {
     "total_points": "total_points",
     "opponent_comprehension": "opponent_comprehension_as_done",
@@ -266,8 +272,6 @@ def spent(value: float) -> dict[str, float]:
         ("labels_keep_peers_readable", {M[0]: 1}, {"game": "pd", "variant": "label"}, "undecided"),
         ("labels_delay_comprehension", m(15), {"game": "pd", "variant": "label"}, "holds"),
         ("labels_delay_comprehension", m(15), {"game": "pd", "variant": "payoff"}, "fails"),
-        ("payoffs_delay_comprehension", m(15), {"game": "pd", "variant": "payoff"}, "holds"),
-        ("payoffs_delay_comprehension", {M[1]: 15}, {"game": "pd", "variant": "payoff"}, "undecided"),
         ("llama_is_most_efficient", spent(99), {"game": "pd", "model": "L3.3-70B"}, "holds"),
         ("llama_is_most_efficient", spent(99), {"game": "pd", "model": "Mistral"}, "fails"),
         ("efficient_models_are_terse", {"tokens": 10.0}, {"game": "pd", "model": ("DS-R1", "Mistral")}, "holds"),
@@ -321,6 +325,9 @@ def spent(value: float) -> dict[str, float]:
         ("mistral_fails_extremely_under_votes", {"total_points": -60}, {"variant": "joint", "model": "DS-R1"}, "fails"),
         ("opponents_are_the_same_model", {"opponent_model": FULL["C4S"]}, {**PD, "model": "C4S"}, "holds"),
         ("opponents_are_the_same_model", {"opponent_model": FULL["C4S"]}, {**PD, "model": "DS-R1"}, "fails"),
+        ("mistral_fails_most_often_in_rps", {"validity_rate": 90.0}, {"game": "rps", "model": "Mistral"}, "holds"),
+        ("mistral_fails_most_often_in_rps", {"validity_rate": 99.0}, {"game": "rps", "model": "Mistral"}, "undecided"),
+        ("mistral_fails_most_often_in_rps", {"validity_rate": 90.0}, {"game": "rps", "model": "DS-R1"}, "fails"),
         ("table_25_mistral_is_weak_in_rps", {"total_points": -9}, {"game": "rps", "model": "Mistral"}, "holds"),
         ("table_25_mistral_is_weak_in_rps", {"total_points": 99}, {"game": "rps", "model": "Mistral"}, "fails"),
     ],
@@ -329,10 +336,14 @@ def test_a_claim_follows_its_numbers(name, values, where, expected):
     assert verdict(name, having(records(), values, **where)) == expected
 
 
-@pytest.mark.parametrize("name", OTHER_CYCLE)
-def test_another_opponent_in_each_variant_compares_nothing(name):
+@pytest.mark.parametrize(
+    ("name", "script", "variant"),
+    [(name, "pp", "label") for name in OTHER_CYCLE] + [(name, *other) for name, other in OTHER_REPLIES.items()],
+)
+def test_another_opponent_in_each_variant_compares_nothing(name, script, variant):
     found = row(plain_records(), name)
-    assert found.verdict == "cannot be checked" and "pp is not the same opponent in default and label" in found.why
+    assert found.verdict == "cannot be checked"
+    assert f"{script} is not the same opponent in default and {variant}" in found.why
 
 
 WORDS = pd.DataFrame(
@@ -411,6 +422,14 @@ def test_uniform_play_is_told_from_the_equilibrium(shares, expected):
     assert verdict("uniform_play_persists", records(), shares=action_rows(shares)) == expected
 
 
+@pytest.mark.parametrize("name", ["uniform_play_persists", "peers_are_played_uniformly"])
+def test_uniform_players_are_near_uniform_too(name, monkeypatch):
+    monkeypatch.setattr(chance, "MATCHES", 500)
+    cycles = {(game, variant): ACTIONS[game] for game, variant in product(ACTIONS, VARIANTS)}
+    found = row(records_of(**tables(records(), cycles=cycles)), name)
+    assert found.chance > 0.5 and found.constant_low == found.constant_high == 0
+
+
 @pytest.mark.parametrize(("second", "expected"), [("rock", "holds"), ("paper", "fails")])
 def test_a_script_that_opens_in_two_ways_draws(second, expected):
     rows = records()
@@ -478,8 +497,11 @@ DECIDED = ROOT / "results/replication/counterfactual_claims.csv"
 
 @pytest.mark.skipif(not DECIDED.exists(), reason="the published records are not decided yet: `dvc repro`")
 def test_the_published_records_decide_nearly_all_claims():
-    verdict = pd.read_csv(DECIDED).set_index("statement").verdict
-    assert set(verdict.index[verdict == "cannot be checked"]) == {*UNRECORDED, *OTHER_CYCLE}
+    decided = pd.read_csv(DECIDED).set_index("statement")
+    verdict = decided.verdict
+    for name in decided.index[decided.draws.notna() & decided.chance.isna()]:
+        assert re.search("EFFICIENCY|efficiency|token|validity|void", STATEMENTS[name]), f"{name} lacks uniform play"
+    assert set(verdict.index[verdict == "cannot be checked"]) == {*UNRECORDED, *OTHER_CYCLE, *OTHER_REPLIES}
     assert verdict["strong_models_cooperate_fully"] == verdict["claude_37_reads_patterns_under_labels"] == "holds"
     fails = [
         "captions_are_right",

@@ -45,7 +45,7 @@ from agon_papers.resampling import (
     replicates_of,
     stretch_deviations,
 )
-from agon_papers.verdict import COLUMNS, KINDS, Missing, Statements, is_on_edge, rows, settle, steps_of
+from agon_papers.verdict import CLOSE, COLUMNS, KINDS, Missing, Statements, is_on_edge, rows, settle, steps_of
 
 MODELS, OPPONENTS, MATCHES = ("A", "B", "C"), ("pp", "tft", "mf", "srep"), 5
 CELL = ["model", "opponent"]
@@ -475,6 +475,7 @@ class Given:
         return [*tables[0].groupby(CELL).size()]
 
     players = ("uniform", ("always first",))
+    not_by_chance = ("points",)
 
     def by_chance(self, table, player, number):
         if self.chance is None:
@@ -778,6 +779,17 @@ def test_uniform_play_stands_beside_a_verdict_where_it_is_known():
     assert pd.isna(judged(Given(table, chance.drop(columns="points")), "level", level).chance)
 
 
+def test_a_number_of_play_that_uniform_players_lack_is_an_error():
+    def late(m=rows("matches")):
+        """A plays at least a round."""
+        return all_of(m[m.model == "A"].rounds.mean(), lambda x: x >= 1)
+
+    table = matches(8, 4, 0)
+    assert judged(Given(table, table), "level", late).chance == 2
+    with pytest.raises(AttributeError, match="rounds"):
+        judged(Given(table, table.drop(columns="rounds")), "level", late)
+
+
 def test_what_uniform_play_does_as_well_has_a_word_of_its_own():
     found = judged(Given(matches(8, 4, 0), matches(7, 7, 7)), "level", level)
     assert (found.verdict, found.chance_true) == ("holds, as chance does", 1)
@@ -822,6 +834,16 @@ def test_a_definition_has_a_name_of_its_own():
 def test_an_undecided_statement_says_how_many_matches_would_decide(lead, reason):
     found = judged(matches(lead, 0, 0, 3), "comparison", comparison)
     assert found.verdict == "undecided" and reason in found.reason
+
+
+def test_more_records_are_not_asked_for_where_one_step_would_turn_the_statement():
+    def most_have_points(m=rows("matches")):
+        """Most models have points."""
+        return most(means(m), lambda x: x > 0)
+
+    found = judged(matches(8, 0.02, -4, 3), "share", most_have_points)
+    assert (found.verdict, found.p > 0.05) == ("undecided", True)
+    assert found.reason == CLOSE.format("one row more or less")
 
 
 def test_the_docstring_is_the_claim_and_how_it_is_read():

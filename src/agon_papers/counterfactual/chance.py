@@ -73,7 +73,7 @@ class Opponents:
         return [float(weight) for weight in symmetric_equilibrium(table)]
 
     def play(self, player: str, opponent: str, dice: np.random.Generator) -> pd.DataFrame:
-        """MATCHES simulated matches: the metrics of agon.games.matrix.metrics.of_actions.
+        """MATCHES simulated matches: the metrics of agon.games.matrix.metrics.of_actions, and the share of each action by its name.
 
         `player`: UNIFORM, or one of CONSTANT. `opponent`: a script of the paper; any other name is another player of the same kind.
         """
@@ -86,7 +86,8 @@ class Opponents:
             counts[np.arange(MATCHES), own[:, turn]] += 1
         if opponent not in (CYCLE, EQUILIBRIUM, TO_LAST, *TO_MOST):
             other = self._moves(player, dice)
-        return of_actions(np.stack([own, other], axis=-1), self.game, self.variant, self.payoffs)
+        metrics = of_actions(np.stack([own, other], axis=-1), self.game, self.variant, self.payoffs)
+        return metrics.assign(**dict(zip(self.options, (counts / self.rounds).T, strict=True)))
 
     def reach(self, opponent: str) -> float:
         """The most points less the least that a match against an opponent can end with, whatever either draws."""

@@ -76,6 +76,7 @@ class Records(verdict.Records):
     cycles: Mapping[tuple[str, str], Sequence[str]] | None = None
     moves: pd.DataFrame | None = None
     players: ClassVar[tuple[str, Sequence[str]]] = (UNIFORM, CONSTANT)
+    not_by_chance: ClassVar[Sequence[str]] = NOT_BY_CHANCE
     unit: ClassVar[str] = "match"
 
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
@@ -128,13 +129,17 @@ class Records(verdict.Records):
     def by_chance(self, table: pd.DataFrame, player: str, number: int) -> pd.DataFrame:
         """The matches as another player plays them, drawn from simulated ones.
 
-        `player`: UNIFORM or one of CONSTANT. Raises Missing without `cycles`, and for shares of actions.
+        `player`: UNIFORM or one of CONSTANT. Raises Missing without `cycles`, and for the players' moves.
         """
         if "match" not in table:
             return table
-        if self.cycles is None or "total_points" not in table:
+        if self.cycles is None or not {"total_points", "value"} & {*table}:
             raise Missing("nothing says what uniform play gives here")
         draws = self._chance_sets(player, number).iloc[self._units.places(table)]
+        if "value" in table:
+            places = draws.columns.get_indexer(table.action)
+            rounds = self.matches["rounds"].iloc[self._units.places(table)].to_numpy()
+            return table.assign(value=draws.to_numpy()[np.arange(len(draws)), places], n=rounds)
         return table.drop(columns=NOT_BY_CHANCE, errors="ignore").assign(
             **{name: draws[name].to_numpy() for name in BY_CHANCE}
         )
@@ -194,7 +199,7 @@ class Records(verdict.Records):
             if key not in self._simulated:
                 seed = np.random.default_rng([SEED, *"".join(key).encode()])
                 self._simulated[key] = self._opponents[game, variant].play(player, against, seed)
-            pool = self._simulated[key][BY_CHANCE]
+            pool = self._simulated[key][[*BY_CHANCE, *self._opponents[game, variant].options]]
             parts.append(pool.iloc[dice.integers(0, len(pool), len(rows))].set_axis(rows.match))
         table = pd.concat(parts).loc[self.matches.match]
         self._sets[player, number] = table

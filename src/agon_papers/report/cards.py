@@ -10,7 +10,7 @@ from agon.metrics.record_sets import ENOUGH
 from agon_papers.findings import said_in
 from agon_papers.report.agreement import WEIGHTS, weights
 from agon_papers.resampling import MANY
-from agon_papers.verdict import FEW, TAILS, UNDECIDED
+from agon_papers.verdict import CLOSE, FEW, TAILS, UNDECIDED
 
 QUANTITIES = {
     "level": "mean",
@@ -99,6 +99,6 @@ def _p(row: Any) -> str | None:
         seems = tail < row.p <= allowed and not _rows_of(row.estimate_of)
         both = f"The interval leaves out {100 * tail:.1f} % on each side, so it may include the bound."
         return f"{needed} {both}" if seems else None
-    if str(row.reason).startswith(FEW.partition("{")[0]):
+    if str(row.reason).startswith((FEW.partition("{")[0], CLOSE.partition("{")[0])):
         return f"{needed} p is corrected for all parts that could decide (Bonferroni). The interval is not, so it may exclude the bound."
     return f"{needed} p alone would decide. The reason above leaves it undecided." if row.p <= allowed else None
