@@ -166,7 +166,7 @@ trading()
 live()
 settings = pd.read_parquet(ROOT / "data/published/counterfactual/matches.parquet")
 settings = settings[["match", "model", "temperature", "max_tokens"]].groupby("model").head(1)
-settings.to_parquet(ROOT / "tests/smoke/counterfactual_settings.parquet", index=False)
+settings.to_parquet(ROOT / "tests/smoke/counterfactual/matches.parquet", index=False)
 findings = ROOT / "tests/smoke/findings"  # as results/notebooks, with the tables that the findings lean on
 pages = [nbformat.read(path, as_version=4) for path in sorted((ROOT / "notebooks").glob("*_findings.ipynb"))]
 code = [ast.parse(cell.source) for page in pages for cell in page.cells if cell.cell_type == "code"]
