@@ -115,7 +115,8 @@ def test_an_agent_that_is_added_concerns_what_plays_and_no_paper(pulled):
         added.unlink()
     stages = pulled.dvc("stage", "list", "--name-only").split()
     plays = {name for name in stages if name.startswith(("play@", "replay@"))}
-    assert plays and concerned == plays | {"play_notebook", "twins"}  # a script may be walked in a twin
+    others = {"play_notebook", "replays", "twins"}  # a script may be walked in a twin, and replays explains names
+    assert plays and concerned == plays | others
 
 
 @pytest.mark.parametrize("where", [(), ("--temp",)], ids=["workspace", "temp"])
