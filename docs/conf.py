@@ -210,7 +210,7 @@ def to_site(docname: str, text: str) -> str:
     here = (ROOT / docname).parent
 
     def changed(found: re.Match) -> str:
-        file, _, anchor = found[1].partition("#")
+        file, _, heading = found[1].partition("#")
         if "://" in file or not file:
             return found[0]
         target = Path(os.path.normpath(here / file))
@@ -218,7 +218,7 @@ def to_site(docname: str, text: str) -> str:
         if name.startswith("notebooks/") or target.suffix == ".html":
             executed = ROOT / "reports" / f"{target.stem}.ipynb"
             if executed.is_file():
-                return f"]({os.path.relpath(executed, here)}{'#' * bool(anchor)}{anchor})"
+                return f"]({os.path.relpath(executed, here)}{'#' * bool(heading)}{anchor(heading)})"
         if target.suffix == ".py" and name.startswith("src/"):
             name = f"_modules/{name.removeprefix('src/').removesuffix('.py').removesuffix('/__init__')}.html"
         elif target.suffix == ".md" and name.startswith("src/"):
@@ -227,7 +227,7 @@ def to_site(docname: str, text: str) -> str:
             return found[0]  # a page, a picture, or a file that MyST offers for download
         elif target.is_dir():
             name += "/index.html"
-        return f"]({os.path.relpath(ROOT / name, here)}{'#' * bool(anchor)}{anchor}){{.external}}"
+        return f"]({os.path.relpath(ROOT / name, here)}{'#' * bool(heading)}{heading}){{.external}}"
 
     return re.sub(r"\]\(([^)\s]+)\)", changed, text)
 
