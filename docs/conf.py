@@ -9,7 +9,7 @@ import json
 import os
 import re
 import shutil
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -142,7 +142,7 @@ def shown(output: dict) -> str:
 
 def anchor(heading: str) -> str:
     """The site's anchor of a heading, from that of its page in reports/."""
-    return re.sub(r"[^a-z0-9]+", "-", unquote(heading).lower()).strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", unescape(unquote(heading)).lower()).strip("-")
 
 
 def local(text: str) -> str:
